@@ -94,9 +94,13 @@ REFUSED = {
     "an empty frame": (lambda runs: runs["bert"].tune(FRAME[:0]), "there is nothing in this DataFrame"),
     "None among texts": (lambda runs: runs["reviews"].predict(["a", None]), "list:2: None among the texts; leave it out"),
     "None in a corpus": (lambda runs: stairs.train("ngram", ["a text .", None]), "list:2: None among the texts"),
-    "None in a frame": (
-        lambda runs: runs["bert"].tune(pandas.DataFrame({"text": ["a b", None] * 9, "label": ["x", "y"] * 9})),
-        "DataFrame:2: the field 'text' is null",
+    "a number in a frame": (
+        lambda runs: runs["bert"].tune(pandas.DataFrame({"text": ["a b", 7] * 9, "label": ["x", "y"] * 9})),
+        "DataFrame:2: the field 'text' is a number, not text",
+    ),
+    "no label in a frame": (
+        lambda runs: runs["bert"].tune(pandas.DataFrame({"text": ["a b", "c d"] * 9, "label": [None] * 18})),
+        "DataFrame: none of the 18 rows with a text has a label; label some, or name another column with label",
     ),
     "bytes": (lambda runs: runs["bert"].embed([b"a"]), "(bytes) among the texts; decode it first"),
     "bytes as a text": (lambda runs: runs["bert"].fill(b"a ___"), "text is b'a ___', which is of type bytes; give a string"),

@@ -90,7 +90,7 @@ def test_named_columns_are_those_of_the_table(tmp_path, monkeypatch):
     [
         (("id", "price"), lambda i: (i, i * 1.5), "no text column among 'id', 'price'; name it with --text"),
         (("label", "price"), lambda i: ("ab"[i % 2], i * 1.5), "no word in any text, such as '0.0'; name the column of the texts with --text"),
-        (("text", "label"), lambda i: (sentence(i), f"r{i}"), "40 different labels in 40 rows are no labels but names of the rows"),
+        (("text", "label"), lambda i: (sentence(i), f"r{i}"), "40 different values in 40 rows, such as 'r0', so it looks like an id"),
         (("text", "label"), lambda i: (sentence(i), "x"), "all 40 rows have the label 'x'; give rows of another label"),
     ],
 )

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput
 from stairs.progress import say
 from stairs.text.comparison_data import NUMBER_NAMES, embedded_examples, read_labels
 from stairs.text.examples import Example
@@ -18,9 +18,6 @@ from stairs.text.input_options import EMBEDDED, CorpusOptions
 
 if TYPE_CHECKING:
     from stairs.text.labelled.column_names import Columns
-
-MIN_JUDGED = 10  # examples: fewer may all have labels of their own
-MAX_LABEL_SHARE = 0.5  # more different labels than that in a column are names of its rows
 
 
 class ClimbInputs(NamedTuple):
@@ -42,10 +39,11 @@ def read_inputs(
     from stairs.text.corpus.text_column import choose_text_column
     from stairs.text.labelled.column_choice import NoLabels
     from stairs.text.labelled.labels_inside import are_labels_inside
+    from stairs.text.labelled.unlearnable import refuse_unlearnable
 
     def read(path: str) -> tuple[str, list[Example]]:
         kind, examples = read_labels(path, task, known, columns=columns, encoding=reading.encoding, group=group)
-        check_labels(kind, examples, path)
+        refuse_unlearnable(kind, examples, path, ", or give the file with --corpus if it is text alone")
         return kind, examples
 
     asked = named_flag(task, columns, group)
@@ -73,21 +71,6 @@ def named_flag(task: str | None, columns: "Columns", group: str | None) -> str:
     named = columns if isinstance(columns, dict) else {}
     flags = [f"--{name.replace('_', '-')} {column}" for name, column in named.items() if name != "text"]
     return (flags + ([f"--group {group}"] if group is not None else []) + ([f"--task {task}"] if task else []) + [""])[0]
-
-
-def check_labels(kind: str, examples: Sequence[Example], source: str) -> None:
-    """Refuse what nothing can be learnt from: texts without a word, one label for all rows, or another for each."""
-    if kind != "classify" or len(examples) < MIN_JUDGED:
-        return
-    texts, labels = ([str(getattr(example, name, "")) for example in examples] for name in ("text", "label"))
-    advice = "name the column of the labels with --label"
-    if not any(character.isalpha() for text in texts for character in text):
-        raise BadInput(f"{source}: there is no word in any text, such as {preview(texts[0])}; name the column of the texts with --text")
-    if len(set(labels)) == 1:
-        raise BadInput(f"{source}: all {len(examples):,} rows have the label {preview(labels[0])}; give rows of another label, or {advice}")
-    if len(set(labels)) > MAX_LABEL_SHARE * len(examples):
-        found = f"{len(set(labels)):,} different labels in {len(examples):,} rows are no labels but names of the rows"
-        raise BadInput(f"{source}: {found}; {advice}, or give the file with --corpus if it is text alone")
 
 
 def short_name(path: str) -> str:

@@ -21,7 +21,7 @@ EMBEDDED = ("python",)  # the name of the corpus that every machine has: the pro
 @dataclass(frozen=True, kw_only=True)
 class CorpusOptions:
     encoding: str | None = None  # encoding of the text files; detected if not given
-    text: str | None = None  # column that holds the text, in jsonl, csv, tsv and parquet; guessed if not given
+    text: str | None = None  # column that holds the text, in jsonl, csv, tsv, xlsx and parquet, by name or number; guessed if not given
     max_bytes: int | None = None  # refuse a compressed file that unpacks to more; no limit if not given
     skip_unreadable: bool = False  # skip files of a folder that cannot be read, instead of stopping
 

@@ -83,4 +83,4 @@ def test_what_nobody_can_choose_from_is_refused_with_its_line(tmp_path, name, te
 
 def test_an_empty_context_is_skipped_and_counted(tmp_path):
     labelled = read(tmp_path, "a.csv", COPA + ",b,c,,1\n")
-    assert len(labelled.examples) == 2 and "1 examples without text were skipped" in labelled.notes[0]
+    assert len(labelled.examples) == 2 and "1 row has no text and is left out" in labelled.notes[0]

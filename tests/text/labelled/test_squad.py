@@ -123,7 +123,7 @@ def test_aligned_files_given_both_or_found_by_name(tmp_path):
 def test_pairs_of_lines_with_an_empty_side_are_skipped_and_reported(tmp_path):
     labelled = read_examples(aligned(tmp_path, ["A man.", "", "A dog."], ["Un homme.", "Rien.", "Un chien."]), "translate")
     assert [example.where.rpartition(":")[2] for example in labelled.examples] == ["1", "3"]
-    assert "1 examples without text were skipped" in labelled.notes[0]
+    assert "1 row has no text and is left out" in labelled.notes[0]
 
 
 def test_different_counts_are_reported_with_the_likely_misalignment(tmp_path):

@@ -72,7 +72,6 @@ def test_columns_that_are_not_there_are_answered_with_those_that_are(write):
         ('text,label\n"say" hi,pos\n', 2, "a quote inside field 1"),
         ('text,label\ngood,"a\nb"c\n', 3, "a quote inside field 2"),
         ("text,label\ngood,pos\nb\0d,neg\n" + "fine,pos\n" * 20, 3, "a NUL character"),
-        ("text,label\ngood,pos\nbad, \n", 3, "the label 'label' is empty; fill it in or remove the row"),
     ],
 )
 def test_a_bad_row_is_refused_at_its_physical_line(write, content, line, sentence):
@@ -190,3 +189,19 @@ def test_files_without_examples_are_refused(write):
     assert "no text in" in error_of(write("a.csv", " \n\n"))
     assert "no examples in" in error_of(write("a.csv", "text,label\n"))
     assert "looks like PDF" in error_of(write("a.csv", b"%PDF-1.4 ..."))
+
+
+def test_what_spreadsheets_add_is_no_row_and_no_column(write):
+    path = write("a.csv", "\ufeff,,,\r\ntext,label,,\r\na good film,pos,,\r\na bad film,neg,,,,\r\nfine,pos\r\n,,,\r\n,,,\r\n")
+    assert texts_and_labels(read_examples(path, "classify")) == [("a good film", "pos"), ("a bad film", "neg"), ("fine", "pos")]
+
+
+@pytest.mark.parametrize("title", ["Export of 2026,", "Export of 2026\n"])
+def test_a_title_above_the_header_is_named(write, title):
+    path = write("a.csv", title + "\ntext,label\n" + "a good film,pos\na bad film,neg\n" * 4)
+    assert "Export of 2026" in error_of(path, None) and "delete what stands above the header" in error_of(path, None)
+
+
+def test_rows_that_do_not_fit_are_counted(write):
+    path = write("a.csv", "text,label\na,b\nc,d,e\nf,g,h\ni\n")
+    assert f"{path}:3: 3 fields where the header has 2, and 2 more rows do not fit; quote the comma" in error_of(path)

@@ -33,6 +33,7 @@ from stairs.text.labelled.table_examples import read_pairs, read_texts, read_tra
 from stairs.text.labelled.tag_schemes import ConvertedTags, TagScheme
 from stairs.text.labelled.task_guess import guess_task
 from stairs.text.labelled.text_targets import guess_target, read_label_sets, read_numbers
+from stairs.text.labelled.unlearnable import refuse_unlearnable
 from stairs.text.labelled.word_senses import read_senses
 
 __all__ = ["LabelledData", "group_numbers", "guess_task", "read_examples", "read_splits", "unseen_labels"]
@@ -52,6 +53,7 @@ def read_splits(
     read = partial(read_examples, columns=columns, encoding=encoding, trees=trees)
     labelled = read(path, task, group=group)
     check_task(labelled.task)
+    refuse_unlearnable(labelled.task, labelled.examples, labelled.source)
     files = {name: own for name, own in held_out.items() if own}
     found = {name: list(read(own, labelled.task).examples) for name, own in files.items()}
     found["train"] = list(labelled.examples)
@@ -101,6 +103,8 @@ def read_examples(
         raise BadInput(f"{len(paths)} files for {task}; give {advice}")
     notes, source = DataNotes(), " and ".join(map(printable, paths))
     description, examples = read_by_task(paths, task, columns, encoding, notes, group, trees)
+    if not examples and notes.unlabelled:
+        raise BadInput(f"{source}: none of the {notes.unlabelled:,} rows with a text has a label; label some, or name another column with --label")
     if not examples:
         raise BadInput(f"no examples in {source}; a header alone is not enough")
     labelled = LabelledData(task, examples, description, source, (*([reason] if reason else []), *notes.sentences()))

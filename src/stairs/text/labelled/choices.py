@@ -200,12 +200,12 @@ def how_right_is_given(table: RecordTable, chosen: ChoiceColumns) -> By:
 
 def choice_examples(table: RecordTable, chosen: ChoiceColumns, by: By, notes: DataNotes, group: str | None) -> Iterator[MultipleChoice]:
     for row in choice_rows(table, chosen, group):
+        if notes.is_blank(table.name, row.line, row.context) or notes.is_unlabelled(table.name, row.line, row.right):
+            continue
         right = position(row, by)
         if right is None:
             several = ", ".join(preview(choice, 24) for choice in row.choices)
             fault = f"the right answer {preview(chosen.right)} is {preview(row.right)}, which is none of the {len(row.choices)} choices by its {by}"
             raise input_error(table.name, row.line, f"{fault}: {several}; correct it, or remove the row")
-        if notes.is_blank(table.name, row.line, row.context):
-            continue
         notes.text(row.context)
         yield MultipleChoice(row.context, row.choices, right, f"{table.name}:{row.line}", row.group)

@@ -153,6 +153,7 @@ class ColumnChoice:
         texts = [role for role in missing if role != "label"]
         if self.has_enough_rows:
             labels = [column for column in spare if getattr(profiles[column], "fits_target" if self.task == "compare" else self.fits_label)]
+            labels = [column for column in labels if not profiles[column].empty] or labels  # else some rows are yet to be labelled
             text_like = [column for column in spare if profiles[column].fits_text and column not in labels]
             options = {"label": labels} if is_target else {}
             if len(texts) == 1 or len(texts) == len(text_like):

@@ -24,6 +24,11 @@ def parse_number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None
 
 
+def is_missing(value: object) -> bool:
+    """An empty cell, null, or the NaN that pandas has for one. The words NA and None are not: they may be labels."""
+    return value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and math.isnan(value))
+
+
 class ColumnProfile:
     """A column: how many of its cells are of each kind, and its values while they are few."""
 
@@ -33,7 +38,7 @@ class ColumnProfile:
         self.values: set[str] | None = set()
 
     def add(self, value: object) -> None:
-        cell = "" if value is None else value if isinstance(value, str) else str(value)
+        cell = value if isinstance(value, str) else "" if is_missing(value) else str(value)
         self.row_count += 1
         self.empty += not cell.strip()
         self.lists += isinstance(value, list | dict) or SERIALIZED_LIST.fullmatch(cell) is not None
@@ -43,7 +48,7 @@ class ColumnProfile:
         self.sentence_like += number is None and SENTENCE_LIKE.search(cell) is not None
         self.is_consecutive = self.is_consecutive and number is not None and (self.row_count == 1 or number == self.previous + 1)
         self.previous = math.nan if number is None else number
-        if self.values is not None:
+        if self.values is not None and cell.strip():
             self.values.add(cell.strip() if len(cell) <= MAX_LABEL_LENGTH else f"{hash(cell)}")  # long values are compared, not kept
             self.values = None if len(self.values) > MAX_VALUES else self.values
 
@@ -62,9 +67,9 @@ class ColumnProfile:
 
     @property
     def fits_label(self) -> bool:
-        """A few short values, each of them often, in every row."""
-        are_few = self.values is not None and 2 <= len(self.values) <= max(2, self.row_count / 3)
-        return are_few and not self.empty and not self.lists and self.max_length <= MAX_LABEL_LENGTH and not self.is_index
+        """A few short values, each of them often, in the rows that have one."""
+        are_few = self.values is not None and 2 <= len(self.values) <= max(2, (self.row_count - self.empty) / 3)
+        return are_few and not self.lists and self.max_length <= MAX_LABEL_LENGTH and not self.is_index
 
     @property
     def fits_number(self) -> bool:

@@ -1,11 +1,14 @@
 """What the user should check in labelled data that can be read: collected while reading, reported once at the end."""
 
+import os
 import re
+import shlex
 from collections import Counter
 
 from stairs.errors import preview
 from stairs.text.examples import Example, LabelledData, MultiLabelText, TaggedSentence
 from stairs.text.labelled.column_names import list_columns
+from stairs.text.labelled.column_profile import is_missing
 
 MISSING_VALUES = {"nan", "na", "n/a", "null", "none", "?", "-"}
 IDENTIFIER = re.compile(r"(?=.*\d)[\w.:/\-]{1,64}", re.ASCII)
@@ -19,6 +22,7 @@ class DataNotes:
         self.labels: Counter[str] = Counter()
         self.remarks: list[str] = []
         self.blank, self.first_blank_location = 0, ""
+        self.unlabelled, self.first_unlabelled, self.file = 0, "", ""
         self.texts: set[str] = set()
         self.looks_like_text = False
 
@@ -40,13 +44,25 @@ class DataNotes:
         self.first_blank_location = self.first_blank_location or f"{name}:{line}"
         return True
 
+    def is_unlabelled(self, name: str, line: int, value: object) -> bool:
+        """Whether the cell of the label is empty; such a row is left out of training and of scores."""
+        if not is_missing(value):
+            return False
+        self.unlabelled += 1
+        self.first_unlabelled, self.file = self.first_unlabelled or f"{name}:{line}", name
+        return True
+
     def add_remark(self, sentence: str) -> None:
         self.remarks.append(sentence)
 
     def sentences(self) -> tuple[str, ...]:
         remarks = list(self.remarks)
         if self.blank:
-            remarks.append(f"{self.blank} examples without text were skipped, the first at {self.first_blank_location}")
+            remarks.append(f"{count_rows(self.blank)} no text and {leave_out(self.blank)}, the first at {self.first_blank_location}")
+        if self.unlabelled:
+            predict = f"stairs ask RUN --file {shlex.quote(self.file)} --out predictions.csv" if os.path.exists(self.file) else "predict(texts)"
+            where = f"the first at {self.first_unlabelled}"
+            remarks.append(f"{count_rows(self.unlabelled)} no label and {leave_out(self.unlabelled)}, {where}; predict them with: {predict}")
         if len(self.texts) > 1 and not self.looks_like_text:
             remarks.append(f"the texts look like ids ({preview(min(self.texts))}); is another column the text?")
         return tuple(remarks + self.label_notes())
@@ -65,6 +81,14 @@ class DataNotes:
                 counts = f"{integer!r} ({self.labels[integer]}) and {label!r} ({self.labels[label]})"
                 remarks.append(f"the labels {counts} are taken as two; write them the same way if they are one")
         return remarks[:10]
+
+
+def count_rows(count: int) -> str:
+    return f"{count:,} row{' has' if count == 1 else 's have'}"
+
+
+def leave_out(count: int) -> str:
+    return f"{'is' if count == 1 else 'are'} left out"
 
 
 def unseen_labels(train: LabelledData, test: LabelledData) -> str | None:

@@ -11,7 +11,7 @@ from stairs.text.examples import LabelledText, TextPair, TranslationPair
 from stairs.text.input_files import printable
 from stairs.text.labelled.column_choice import GUESSES, choose_columns, describe_columns, detect_header
 from stairs.text.labelled.column_names import Columns, choose_named, columns_error, guess_parallel, parse_columns
-from stairs.text.labelled.column_profile import SERIALIZED_LIST, parse_number
+from stairs.text.labelled.column_profile import SERIALIZED_LIST, is_missing, parse_number
 from stairs.text.labelled.label_lines import FASTTEXT, begins_with_labels, is_fasttext, read_label_lines
 from stairs.text.labelled.notes import DataNotes
 from stairs.text.tables import RecordTable, open_table
@@ -42,7 +42,7 @@ def read_pairs(
     table, chosen = open_columns(path, encoding, "compare", columns, group)
     rows = iter(table.select_columns(list(chosen.values())))
     sample = list(islice(rows, SAMPLE))
-    are_numbers = "label" in chosen and all(parse_number(values[2]) is not None for _, values in sample)
+    are_numbers = "label" in chosen and all(parse_number(values[2]) is not None for _, values in sample if not is_missing(values[2]))
     if are_numbers and any(is_fraction(values[2]) for _, values in sample):
         chosen = {"score" if role == "label" else role: column for role, column in chosen.items()}
     elif are_numbers and len(sample) == SAMPLE:
@@ -111,6 +111,9 @@ def as_group(name: str, line: int, column: str, value: object) -> str:
 
 
 def as_text(name: str, line: int, column: str, value: object) -> str:
+    """Empty for a cell that is."""
+    if is_missing(value):
+        return ""
     if not isinstance(value, str):
         raise input_error(name, line, f"the field {preview(column)} is {describe_type(value)}, not text; give a string")
     return value
@@ -147,9 +150,10 @@ def as_score(name: str, line: int, column: str, value: object) -> float:
 
 def text_examples(name: str, rows: NumberedRows, chosen: dict[str, str], notes: DataNotes) -> Iterator[LabelledText]:
     for line, (text_cell, label_cell, *group) in rows:
-        text, label = as_text(name, line, chosen["text"], text_cell), as_label(name, line, chosen["label"], label_cell)
-        if notes.is_blank(name, line, text):
+        text = as_text(name, line, chosen["text"], text_cell)
+        if notes.is_blank(name, line, text) or notes.is_unlabelled(name, line, label_cell):
             continue
+        label = as_label(name, line, chosen["label"], label_cell)
         notes.text(text)
         notes.label(label)
         yield LabelledText(text, label, f"{name}:{line}", *(as_group(name, line, chosen["group"], cell) for cell in group))
@@ -158,14 +162,15 @@ def text_examples(name: str, rows: NumberedRows, chosen: dict[str, str], notes: 
 def pair_examples(name: str, rows: NumberedRows, chosen: dict[str, str], notes: DataNotes) -> Iterator[TextPair]:
     for line, (first_cell, second_cell, target_cell, *group) in rows:
         first, second = as_text(name, line, chosen["first"], first_cell), as_text(name, line, chosen["second"], second_cell)
+        if notes.is_blank(name, line, first, second) or notes.is_unlabelled(name, line, target_cell):
+            continue
         if "score" in chosen:
             label, score = None, as_score(name, line, chosen["score"], target_cell)
         else:
             label, score = as_label(name, line, chosen["label"], target_cell), None
             notes.label(label)
-        if not notes.is_blank(name, line, first, second):
-            notes.text(first)
-            yield TextPair(first, second, label, score, f"{name}:{line}", *(as_group(name, line, chosen["group"], cell) for cell in group))
+        notes.text(first)
+        yield TextPair(first, second, label, score, f"{name}:{line}", *(as_group(name, line, chosen["group"], cell) for cell in group))
 
 
 def translation_examples(name: str, rows: NumberedRows, chosen: dict[str, str], notes: DataNotes) -> Iterator[TranslationPair]:

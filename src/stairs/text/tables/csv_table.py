@@ -63,15 +63,14 @@ class CsvReader:
             return fields[:width] + [""] * (width - len(fields))
         reference = "the header" if self.header else f"line {self.line}"
         advice = f"quote the {DELIMITERS.get(self.delimiter, self.delimiter)} or fix the row" if len(fields) > width else "fix the row"
-        if width == 1 and self.header and self.suffix in (".csv", ".tsv", ".tab"):
-            advice = f"{advice}; if {preview(self.columns[0])} is a title, delete what stands above the header"
+        if width == 1 and self.suffix in (".csv", ".tsv", ".tab"):
+            advice = f"{advice}; if {preview(self.first_fields[0])} is a title, delete what stands above the header"
         raise input_error(self.name, line, f"{len(fields)} fields where {reference} has {width}{self.count_others(width)}; {advice}")
 
     def count_others(self, width: int) -> str:
         """How many of the next rows are like one that does not fit, in words, as far as quotes do not tell otherwise."""
-        rest = [text.count(self.delimiter) + 1 for _, text in islice(self.lines, COUNTED_ROWS) if text.strip() and '"' not in text]
-        others = sum(count != width for count in rest)
-        return f", and so it is in {others:,} of the next {len(rest):,} rows" if others else ""
+        others = sum(text.count(self.delimiter) + 1 != width for _, text in islice(self.lines, COUNTED_ROWS) if text.strip() and '"' not in text)
+        return f", and {others:,} more row{'s do' if others > 1 else ' does'} not fit" if others else ""
 
 
 class TableReader(Protocol):

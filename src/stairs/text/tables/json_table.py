@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from stairs.errors import BadInput, preview
 from stairs.text.input_files import printable
 from stairs.text.tables.lines import LINE_LIMIT, file_suffix, input_error, numbered_lines, text_blocks
 
+HEADER_RECORDS = 1000  # whose fields are the columns: the first need not have them all
 SPACE = re.compile(r"[ \t\n\r]*+")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -83,10 +85,11 @@ class JsonTable:
 
     def __init__(self, path: str | Path, encoding: str | None = None):
         self.path, self.name, self.encoding = path, printable(path), encoding
-        self.line, first = next(self.objects(), (0, {}))
-        if not self.line:
+        first = list(islice(self.objects(), HEADER_RECORDS))
+        if not first:
             raise BadInput(f"no text in {printable(path)}; give a file with a JSON object on each line")
-        self.columns = list(first)
+        self.line = first[0][0]
+        self.columns = list(dict.fromkeys(name for _, record in first for name in record))
 
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         is_list = file_suffix(self.path) == ".json" and JsonCursor(self.path, self.encoding).peek() == "["
@@ -108,13 +111,9 @@ class JsonTable:
         cursor.expect_end()
 
     def select_columns(self, names: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
-        """(line, the values of the named fields) of every record."""
+        """(line, the values of the named fields) of every record; None for a field that it does not have."""
         for line, record in self.objects():
-            try:
-                yield line, [record[name] for name in names]
-            except KeyError as missing:
-                has = ", ".join(map(preview, list(record)[:8])) or "no field at all"
-                raise input_error(self.name, line, f"no field {missing}; the record has {has}") from None
+            yield line, [record.get(name) for name in names]
 
 
 class JsonCursor:
