@@ -9,7 +9,7 @@ from stairs.errors import BadInput, preview
 from stairs.text.examples import MultiLabelText, ScoredText
 from stairs.text.input_files import printable
 from stairs.text.labelled.column_names import Columns
-from stairs.text.labelled.column_profile import parse_number
+from stairs.text.labelled.column_profile import is_missing, parse_number
 from stairs.text.labelled.label_cells import LabelCells, split_cell, unique
 from stairs.text.labelled.label_lines import FASTTEXT, begins_with_labels, is_fasttext
 from stairs.text.labelled.notes import DataNotes
@@ -120,7 +120,7 @@ def number_examples(name: str, rows: NumberedRows, chosen: dict[str, str], notes
     missing, first_missing = 0, ""
     for line, (text_cell, cell, *group) in rows:
         text = as_text(name, line, chosen["text"], text_cell)
-        if cell is None or (isinstance(cell, str) and not cell.strip()):
+        if is_missing(cell):
             missing, first_missing = missing + 1, first_missing or f"{name}:{line}"
             continue
         value = parse_number(cell)
