@@ -8,7 +8,7 @@ import pytest
 
 from tests.journeys.pages import CHINESE_JOURNEY, JOURNEY, ROOT, Command, Shell, blocks, commands, is_setup, run_examples
 
-MODEL_PAGES = [ROOT / "docs" / f"{name}.md" for name in ("ngram", "word2vec", "cnn", "nnlm", "elmo", "gpt", "attention", "bert")]
+MODEL_PAGES = [ROOT / "docs" / f"{name}.md" for name in ("ngram", "word2vec", "cnn", "nnlm", "elmo", "gpt", "attention", "bert", "predict")]
 
 
 def needs_python_prose(command: Command) -> bool:

@@ -58,7 +58,9 @@ def shapes(path: Path) -> dict[str, set[str]]:
     return {node.name: {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)} for node in classes if node.name in typed}
 
 
-@pytest.mark.parametrize("module", ["tasks/answers.py", "tasks/measurements.py", "training/records.py", "comparison/schema.py"])
+@pytest.mark.parametrize("module", [
+    "tasks/answers.py", "tasks/measurements.py", "tasks/row_predictions.py", "inspection/reasons.py", "training/records.py", "comparison/schema.py",
+])  # fmt: skip
 def test_the_page_of_json_shapes_lists_every_key(module):
     page = (ROOT / "docs" / "internals" / "json.md").read_text("utf-8")
     tables = re.findall(r"^\*\*(\w+)\*\*(.*?)(?=^\*\*|^## |\Z)", page, re.M | re.S)
