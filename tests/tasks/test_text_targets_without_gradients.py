@@ -9,6 +9,8 @@ from stairs.errors import BadInput, Unsupported
 from stairs.tasks import TASKS, WordVectors
 from stairs.tasks.baselines import train_baselines
 from stairs.tasks.outcomes import baseline_warnings, evaluate_with_baselines
+from stairs.tasks.prediction_options import PredictionOptions
+from stairs.tasks.row_predictions import RowPredictor
 from stairs.text.examples import MultiLabelText, ScoredText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import fit_once, load
@@ -46,7 +48,7 @@ def test_it_learns_and_its_run_gives_the_same_answers(name, metric, least, tmp_p
         with pytest.raises(BadInput, match="f:1: the label 'x' is not in the training file, which has food, weather"):
             again.evaluate_examples([MultiLabelText("soup", ("x",), "f:1")])
     else:
-        assert answer["value"] == predictions[0] and "rmse" in measured
+        assert answer["value"] == pytest.approx(predictions[0]) and "rmse" in measured
         with pytest.raises(Unsupported, match="has no predict_proba"):
             again.predict_proba(texts)
 
@@ -85,6 +87,18 @@ def test_a_label_that_every_text_has_is_given_to_every_text():
     texts = [MultiLabelText(f"{word} today", ("all", "a") if word == "rain" else ("all",)) for word in ("soup", "rain") * 8]
     for name in ("multilabel-tfidf", "multilabel-ngram"):
         assert all("all" in own for own in TASKS[name].train(texts).predict(["soup", "rain", "hail"]))
+
+
+def test_rows_get_the_labels_of_the_runs_own_threshold_or_of_another_one():
+    task, test = trained("multilabel-tfidf")
+    texts = [example.text for example in test]
+    task.threshold = 0.2
+    assert [cells[0] for cells in RowPredictor(task, PredictionOptions()).predict(texts, None, texts)] == [
+        ";".join(sorted(own)) for own in task.predict(texts)
+    ]
+    strict = RowPredictor(task, PredictionOptions(threshold=0.999))
+    assert all(cells[0] == "" for cells in strict.predict(texts, None, texts))
+    assert strict.decide_answer(task.answer(texts[0]))["labels"] == [] != task.answer(texts[0])["labels"]
 
 
 def test_n_grams_refuse_more_labels_than_they_can_hold():

@@ -120,5 +120,5 @@ def label_table(metrics: Measurements) -> list[str]:
         others = ", ".join(f"{other} {count}" for other, count in zip(labels, counts, strict=True) if count and other != label)
         rows.append(f"{label:{width}}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['texts']:6d}  {others}".rstrip())
     if "threshold" in metrics:
-        rows.append(f"a label is given from a probability of {metrics['threshold']:.3f} on, the best on the validation examples")
+        rows.append(f"a label is given from a probability of {metrics['threshold']:.3f} on, which was best on examples it had not learnt from")
     return [*rows, f"calibration error {report['calibration']['error']:.4f}"] if "calibration" in metrics else rows

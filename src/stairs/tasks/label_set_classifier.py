@@ -75,17 +75,20 @@ class LabelSetClassifier(Classifier):
         return labels_summary(answer)
 
     def evaluate_examples(self, examples: Sequence[Any]) -> Measurements:  # type: ignore[override]
-        return self.metrics_and_predictions(examples)[0]
+        return multilabel_metrics(*self.gold_and_predictions(examples))
 
     def detailed_metrics(self, examples: Sequence[Any]) -> Measurements:
         return self.metrics_and_predictions(examples)[0]
 
-    def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
+    def gold_and_predictions(self, examples: Sequence[MultiLabelText]) -> tuple[list[tuple[str, ...]], list[list[str]]]:
         for example in examples:
             for label in example.labels:
                 if label not in self.labels:
                     raise unknown_label(example, label, self.labels)
-        gold, predictions = [example.labels for example in examples], self.predict_examples(examples)
+        return [example.labels for example in examples], self.predict_examples(examples)
+
+    def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
+        gold, predictions = self.gold_and_predictions(examples)
         report = {**multilabel_report(gold, predictions, self.labels), "threshold": self.threshold}
         return {**multilabel_metrics(gold, predictions), **report}, predictions
 

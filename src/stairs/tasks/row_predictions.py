@@ -178,8 +178,10 @@ class RowPredictor:
             return answer
         own = cast(dict[str, float], answer["probabilities"])
         decisions = self.decide(np.array([[own[label] for label in self.labels]]))
-        given = decisions.predictions[0].split(LABELS_JOINED_BY)
-        changed: dict[str, object] = {"labels": [label for label in own if label in given]} if gives_label_sets(self.task) else {"label": given[0]}
+        changed: dict[str, object] = {"label": decisions.predictions[0]}
+        if gives_label_sets(self.task):
+            given = decisions.predictions[0].split(LABELS_JOINED_BY)
+            changed = {"labels": [label for label in own if label in given]}
         if self.options.unsure_below is not None:
             changed["unsure"] = bool(decisions.probabilities[0] < self.options.unsure_below)
         return {**answer, **changed}

@@ -34,10 +34,12 @@ def label_list(labels: object) -> list[Hashable]:
         raise BadInput("y is a single label; give a list with a label for each text")
     found = list(values_of(single_column(labels, "y"), "labels"))
     for number, label in enumerate(found):
+        if isinstance(label, list | set):
+            raise BadInput(f"y[{number}] is {preview(label)}, and a classifier gives one label; learn several with stairs.tune(..., task='multilabel')")
         if label is None or label != label or not isinstance(label, Hashable):
             raise BadInput(f"y[{number}] is {preview(label)} and not a label; drop the row, or give it one")
     if any(isinstance(label, float) and not label.is_integer() for label in found):
-        raise BadInput("y holds numbers with fractions, which are no labels; give classes, such as round(score)")
+        raise BadInput('y holds numbers with fractions, which are no labels; predict them with stairs.tune(model, X, y, task="regress")')
     return found
 
 
