@@ -35,7 +35,7 @@ def label_list(labels: object) -> list[Hashable]:
     found = list(values_of(single_column(labels, "y"), "labels"))
     for number, label in enumerate(found):
         if isinstance(label, list | set):
-            raise BadInput(f"y[{number}] is {preview(label)}, and a classifier gives one label; learn several with stairs.tune(..., task='multilabel')")
+            raise BadInput(f"y[{number}] is {preview(label)}, and a TextClassifier gives one label; use stairs.tune with task='multilabel'")
         if label is None or label != label or not isinstance(label, Hashable):
             raise BadInput(f"y[{number}] is {preview(label)} and not a label; drop the row, or give it one")
     if any(isinstance(label, float) and not label.is_integer() for label in found):
