@@ -21,6 +21,8 @@ COMMANDS = {
     "near": 'the nearest words:  stairs near runs/notes-skipgram "king - man + woman"',
     "draw": 'a picture of what happens inside a run:  stairs draw runs/notes-gpt attention "a text"',
     "score": "evaluate a run on a file",
+    "check": "what is wrong with labelled data, before anything is trained:  stairs check reviews.csv",
+    "label-next": "the rows that are most worth a label:  stairs label-next runs/reviews new.csv",
     "open": "the explorer: pages that show what happens inside runs:  stairs open runs/notes-bert",
     "plan": "the minutes, memory and disk that a training would take",
     "convert": "write a run in another tool's format:  stairs convert RUN arpa --out notes.arpa",
@@ -33,7 +35,7 @@ HELP = f"""usage: stairs COMMAND ...
 
 Stairs {__version__}: every language model from n-grams to BERT, on your own text and your own machine.
 
-{chr(10).join(f"  {name:9}{line}" for name, line in COMMANDS.items())}
+{chr(10).join(f"  {name:11}{line}" for name, line in COMMANDS.items())}
 
 Every command has --help, --json and --quiet. Data goes to stdout, messages and progress to stderr.
 Exit codes: 0 success, 1 a bug, 2 bad input, 3 the environment, 4 diverged, 5 locked, 130 and 143 signals.
@@ -112,7 +114,7 @@ def run_command(arguments: list[str]) -> int:
         matches = get_close_matches(name, COMMANDS, 1)
         hint = f"did you mean {matches[0]}?" if matches else f"there are {', '.join(COMMANDS)}"
         raise BadInput(f"there is no command {name!r}; {hint}")
-    return import_module(f"stairs.commands.{name}").main(rest) or 0
+    return import_module(f"stairs.commands.{name.replace('-', '_')}").main(rest) or 0
 
 
 def one_line(text: str) -> str:

@@ -19,10 +19,11 @@ from stairs.tasks.row_predictions import Cells, PredictionSummary, RowPredictor,
 from stairs.text.input_files import printable
 from stairs.text.labelled.choice_cells import ChoiceCells
 from stairs.text.labelled.text_columns import choose_text_columns, open_texts
+from stairs.text.tables import RecordTable
 from stairs.text.tables.csv_table import CsvTable
 from stairs.text.tables.lines import input_error
 from stairs.text.tables.parquet_table import ParquetTable
-from stairs.text.tables.rows import ABSENT, all_rows, column_names, comes_from_spreadsheet, estimate_rows
+from stairs.text.tables.rows import ABSENT, LineTable, all_rows, column_names, comes_from_spreadsheet, estimate_rows
 from stairs.text.tables.writers import OutputColumn, TableWriter, free_name, new_writer, output_suffix
 
 if TYPE_CHECKING:
@@ -156,15 +157,8 @@ class FilePrediction:
         return text if text.strip() else ""
 
     def new_writer(self, file: BinaryIO) -> TableWriter:
-        types = self.table.file.schema_arrow.types if isinstance(self.table, ParquetTable) else [None] * len(self.names)
-        columns = [OutputColumn(name, arrow_type=own) for name, own in zip(self.names, types, strict=True)]
-        for column in self.predictor.columns:
-            name = free_name(column.name, [own.name for own in columns])
-            if name != column.name:
-                say(f"{self.table.name} has a column {column.name!r} already, so the new one is called {name!r}")
-            columns.append(OutputColumn(name, column.is_number))
-        delimiter = self.table.delimiter if isinstance(self.table, CsvTable) else ","
-        return new_writer(file, self.job.suffix, columns, "," if delimiter == "\t" else delimiter, comes_from_spreadsheet(self.job.file))
+        added = [OutputColumn(column.name, column.is_number) for column in self.predictor.columns]
+        return new_table_writer(file, self.job.file, self.table, self.names, added, self.job.suffix)
 
     def write_chunk(self, writer: TableWriter, chunk: Sequence[Row], cells: Sequence[Cells]) -> None:
         writer.write([*own, *new] for (_, own, _), new in zip(chunk, cells, strict=True))
@@ -184,6 +178,21 @@ class FilePrediction:
         if self.counts and len(self.counts) <= MAX_COUNTED:
             found["predictions"] = dict(self.counts.most_common())
         return found
+
+
+def new_table_writer(
+    file: BinaryIO, source: str, table: RecordTable | LineTable, names: Sequence[str], added: Sequence[OutputColumn], suffix: str
+) -> TableWriter:
+    """For the columns of a table, as they are in the file `source`, and others behind them, whose names are changed if the table has them."""
+    types = table.file.schema_arrow.types if isinstance(table, ParquetTable) else [None] * len(names)
+    columns = [OutputColumn(name, arrow_type=own) for name, own in zip(names, types, strict=True)]
+    for column in added:
+        name = free_name(column.name, [own.name for own in columns])
+        if name != column.name:
+            say(f"{table.name} has a column {column.name!r} already, so the new one is called {name!r}")
+        columns.append(OutputColumn(name, column.is_number))
+    delimiter = table.delimiter if isinstance(table, CsvTable) else ","
+    return new_writer(file, suffix, columns, "," if delimiter == "\t" else delimiter, comes_from_spreadsheet(source))
 
 
 def summary_sentence(summary: PredictionSummary) -> str:
