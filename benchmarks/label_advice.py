@@ -7,13 +7,14 @@ how far ahead the learning curve sees.
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from stairs.progress import quiet
 from stairs.tasks.classifier import word_tokenizer
+from stairs.tasks.label_curve import Predictor, extrapolate, measure_curve
 from stairs.tasks.label_mistakes import find_mistakes
 from stairs.tasks.out_of_fold import out_of_fold, text_features
 from stairs.tasks.tfidf_classifier import TfidfClassifier
@@ -87,7 +88,35 @@ def accuracy(task: TfidfClassifier, examples: list[LabelledText]) -> float:
     return sum(a == b.label for a, b in zip(task.predict_examples(examples), examples, strict=True)) / len(examples)
 
 
-PARTS = {"mistakes": find_flipped_labels, "next": active_learning}
+def forecast_accuracy() -> None:
+    """The forecast from a part of the labels beside what twice and four times as many give, measured by the same cross-validation."""
+    examples = sst2("train")
+    measured = measure_curve(learn, examples)
+    assert measured is not None
+    actual = dict(zip(measured.labels, measured.is_correct.mean(0).tolist(), strict=True))
+    largest = measured.labels[-1]
+    print(f"cross-validated accuracy of tfidf on SST-2: {', '.join(f'{value:.4f} with {count}' for count, value in actual.items())}")
+    print("| fitted on up to | forecast for | forecast (95 % interval) | measured | error | inside |\n|---|---|---|---|---|---|")
+    errors: dict[int, list[float]] = {}
+    for share in (2, 4):
+        for seed in range(SEEDS):
+            part = [examples[i] for i in np.random.default_rng(seed).permutation(len(examples))[: len(examples) // share].tolist()]
+            curve = measure_curve(learn, part, seed=seed)
+            assert curve is not None
+            (found,) = extrapolate(curve, [largest])
+            error = found["value"] - actual[largest]
+            errors.setdefault(share, []).append(abs(error))
+            interval = f"{found['value']:.4f} ({found['low']:.4f} to {found['high']:.4f})"
+            inside = "yes" if found["low"] <= actual[largest] <= found["high"] else "no"
+            print(f"| {curve.labels[-1]} | {largest} | {interval} | {actual[largest]:.4f} | {error:+.4f} | {inside} |")
+    print(", ".join(f"mean error at {share} times the labels {np.mean(own):.4f}" for share, own in errors.items()))
+
+
+def learn(examples: Sequence[LabelledText]) -> Predictor:
+    return fit(list(examples)).predict_examples
+
+
+PARTS = {"mistakes": find_flipped_labels, "next": active_learning, "curve": forecast_accuracy}
 
 
 if __name__ == "__main__":

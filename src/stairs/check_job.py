@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stairs.errors import BadInput
 from stairs.progress import quiet, say
@@ -12,7 +12,6 @@ from stairs.text.examples import Example, LabelledText, example_hash, example_te
 from stairs.text.input_files import printable
 from stairs.text.labelled.data_checks import (
     RARE_EXAMPLES,
-    Lengths,
     SuspiciousColumn,
     gold_label,
     is_long,
@@ -23,68 +22,14 @@ from stairs.text.labelled.data_checks import (
     script_of,
     suspicious_columns,
 )
+from stairs.text.labelled.problems import CheckReport, Leakage, Problem, example_problem, line_of, new_problem
 
 if TYPE_CHECKING:
     from stairs.text.labelled.column_names import Columns
     from stairs.text.tables import RecordTable
 
-MAX_TEXT = 300  # characters of a text that is shown
 MIN_EXAMPLES = 20  # that can be cross-validated
 MIN_OF_LABEL = 2  # of at least two labels
-
-
-class Problem(TypedDict):
-    """A row that somebody should look at."""
-
-    file: str
-    line: int
-    problem: str
-    text: str
-    label: str
-    suggestion: str
-
-
-class TellingWord(TypedDict):
-    """A word, or two, that nearly all texts of a label have and nearly no others."""
-
-    word: str
-    label: str
-    share_of_label: float
-
-
-class Leakage(TypedDict):
-    """Examples of a held-out file that are in the training file."""
-
-    examples: int
-    same: int  # but for case and white space
-    near: int  # nearly the same: 80 % of their character 5-grams
-
-
-class CheckReport(TypedDict):
-    """What is found in a labelled file."""
-
-    file: str
-    task: str
-    encoding: str
-    columns: str
-    rows: int
-    without_text: int
-    without_label: int
-    duplicates: int  # texts that occurred before with the same label
-    loose_duplicates: int  # the same, but for case and white space
-    contradictions: int  # texts that occur with different labels
-    labels: dict[str, int]  # the most frequent first; empty where the task has no labels
-    rare_labels: list[str]
-    lengths: Lengths
-    scripts: dict[str, int]
-    suspicious_columns: list[SuspiciousColumn]
-    telling_words: list[TellingWord]
-    label_in_text: float  # share of the texts that contain their own label
-    cross_validated_accuracy: float | None  # of TF-IDF; None where the labels were not cross-validated
-    label_mistakes: int  # probable ones
-    not_cross_validated: str  # why; empty if they were
-    leakage: dict[str, Leakage]  # of each held-out file
-    problems: list[Problem]
 
 
 class Reading(NamedTuple):
@@ -252,20 +197,6 @@ def cell_text(cell: object) -> str:
     from stairs.text.tables.writers import cell_text
 
     return cell_text(cell).strip()
-
-
-def line_of(example: Example) -> int:
-    number = example.where.rpartition(":")[2]
-    return int(number) if number.isdecimal() else 0
-
-
-def example_problem(example: Example, problem: str, suggestion: str = "") -> Problem:
-    file = example.where.rpartition(":")[0]
-    return new_problem(file, line_of(example), problem, " ".join(example_texts(example)), gold_label(example) or "", suggestion)
-
-
-def new_problem(file: str, line: int, problem: str, text: str = "", label: str = "", suggestion: str = "") -> Problem:
-    return {"file": file, "line": line, "problem": problem, "text": text[:MAX_TEXT], "label": label, "suggestion": suggestion}
 
 
 def encoding_of(path: str, encoding: str | None) -> str:

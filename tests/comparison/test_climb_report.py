@@ -95,6 +95,15 @@ def test_the_baseline_is_a_line_of_the_table(report, tmp_path):
     assert "baseline" in report_text(report) and "always the most frequent label" in report_text(report)
 
 
+def test_how_many_more_labels_would_help(report, tmp_path):
+    points = [{"labels": 100 * 2**i, "score": {"value": 0.7 + i / 50, "low": 0.6, "high": 0.9}} for i in range(7)]
+    report["label_curves"] = [{"model": "tfidf", "metric": "accuracy", "points": points[:4], "forecasts": points[4:]}]
+    report["label_note"] = message("no_curve", model="gpt")
+    shown = page(report, tmp_path)
+    assert "doubling the 1,600 labels would change accuracy from 0.780 to about 0.800 (0.600 to 0.900)" in shown and "增加一倍" in shown
+    assert "gpt learns by gradients" in shown and shown.count("<svg") == 10 and "doubling" in report_text(report)
+
+
 def test_nothing_is_fetched_or_run(report, tmp_path):
     shown = page(report, tmp_path)
     assert "<script" not in shown and "&lt;script&gt;" in shown

@@ -15,6 +15,7 @@ from stairs.comparison.table import report_text
 from stairs.errors import BadInput
 from stairs.files import write_lock
 from stairs.models.settings import DEFAULT_TOKENIZER, SIZES
+from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.comparison_data import split_examples
 from stairs.text.corpus.corpus import Corpus
@@ -103,7 +104,7 @@ def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
 
 def test_models_that_need_one_pass_do_not_see_the_validation_examples(experiment, quick, monkeypatch):
     given = {}
-    for kind in (models.NGramClassifier, models.TfidfClassifier, models.VectorClassifier):
+    for kind in (NGramClassifier, TfidfClassifier, VectorClassifier):
 
         def learned(examples, *rest, name=kind.__name__, work=kind.train):
             given[name] = list(examples)
@@ -112,6 +113,19 @@ def test_models_that_need_one_pass_do_not_see_the_validation_examples(experiment
         monkeypatch.setattr(kind, "train", learned)
     run_climb(experiment, budget=60, models=["ngram", "tfidf", "skipgram"])
     assert given == {name: list(experiment.train) for name in ("NGramClassifier", "TfidfClassifier", "VectorClassifier")}
+
+
+def test_how_many_more_labels_would_help_is_measured_without_the_test_examples(experiment, quick, monkeypatch):
+    more = [LabelledText(f"the {('happy', 'sad')[i % 2]} dog number {i}", ("good", "bad")[i % 2]) for i in range(60)]
+    seen = set()
+    train = TfidfClassifier.train
+    monkeypatch.setattr(TfidfClassifier, "train", lambda examples, *rest: seen.update(examples) or train(examples, *rest))
+    bigger = replace(experiment, train=[*experiment.train, *more])
+    report = run_climb(bigger, budget=60, models=["tfidf"])
+    (curve,) = report["label_curves"]
+    assert curve["model"] == "tfidf" and len(curve["points"]) == 4 and [own["labels"] for own in curve["forecasts"]] == [103, 206, 412]
+    assert not seen & set(experiment.test) and "label_note" not in report
+    assert "too few" in run_climb(replace(experiment, out=experiment.out / "small"), budget=60, models=["tfidf"])["label_note"]["en"]
 
 
 @pytest.mark.parametrize(("example_kind", "model"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram"), ("choose", "skipgram")])
@@ -189,7 +203,7 @@ def test_adopted_weights_are_a_model_too(experiment, quick, tmp_path):
     assert [row.get("is_adopted", False) for row in rows] == [False, True, True]
 
 
-@pytest.mark.parametrize(("model", "place", "name"), [("glove", models.VectorClassifier, "train"), ("gpt", GradientUpdater, "update")])
+@pytest.mark.parametrize(("model", "place", "name"), [("glove", VectorClassifier, "train"), ("gpt", GradientUpdater, "update")])
 def test_stopped_and_begun_again_it_is_the_same_report(experiment, quick, tmp_path, monkeypatch, model, place, name):
     wanted = ["ngram", "tfidf", model]
     whole = run_climb(replace(experiment, out=tmp_path / "whole"), budget=60, models=wanted)
@@ -216,18 +230,18 @@ def test_stopped_and_begun_again_it_is_the_same_report(experiment, quick, tmp_pa
 
 
 def test_rows_behind_one_that_is_climbed_again_are_not_lost_by_a_kill(experiment, quick, monkeypatch):
-    broken = models.TfidfClassifier.train
-    monkeypatch.setattr(models.TfidfClassifier, "train", lambda *given: 1 / 0)
+    broken = TfidfClassifier.train
+    monkeypatch.setattr(TfidfClassifier, "train", lambda *given: 1 / 0)
     run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
 
     def killed(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(models.TfidfClassifier, "train", killed)
+    monkeypatch.setattr(TfidfClassifier, "train", killed)
     with pytest.raises(KeyboardInterrupt):
         run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
     assert [row["model"] for row in json.loads((experiment.out / "report.json").read_text())["rows"]] == ["ngram", "glove"]
-    monkeypatch.setattr(models.TfidfClassifier, "train", broken)
+    monkeypatch.setattr(TfidfClassifier, "train", broken)
     assert ["score" in row for row in run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])["rows"]] == [True] * 3
 
 
@@ -241,7 +255,7 @@ def test_one_model_that_fails_does_not_stop_the_rest(experiment, quick, monkeypa
     def broken(*given):
         raise error
 
-    monkeypatch.setattr(models.TfidfClassifier, "train", broken)
+    monkeypatch.setattr(TfidfClassifier, "train", broken)
     rows = run_climb(experiment, budget=60, models=["tfidf", "ngram"])["rows"]
     assert "score" in rows[0] and rows[1]["model"] == "tfidf" and rows[1]["failed"].startswith(printed)
     assert rows[1].get("is_bug", False) == isinstance(error, IndexError)
@@ -294,7 +308,7 @@ def test_a_bug_in_one_model_ends_the_command_with_1_after_the_others(files, monk
     def broken(*given):
         raise IndexError("0")
 
-    monkeypatch.setattr(models.TfidfClassifier, "train", broken)
+    monkeypatch.setattr(TfidfClassifier, "train", broken)
     given = ["climb", *files, "--models", "ngram,tfidf"]
     assert main(given) == 1
     printed = capsys.readouterr()

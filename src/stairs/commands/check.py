@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from tyro.conf import Positional
 
-from stairs.check_job import CheckJob, CheckReport, check_out, write_problems
+from stairs.check_job import CheckJob, check_out, write_problems
 from stairs.commands.flags import CommonFlags, GuessFlags, check_seed, check_top, parse, show
 from stairs.errors import preview
 from stairs.progress import say
 from stairs.text.input_options import ColumnOptions
+from stairs.text.labelled.problems import CheckReport
 
 ABOUT = """Look over labelled data before anything is trained on it: rows without a text or a label, repeated texts, the same text with different
 labels, labels that are probably wrong (by cross-validation of TF-IDF), rare labels, lengths, scripts, columns and words that give the label away, and

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stairs.comparison.schema import LocalizedText, Recommendation, Row
+from stairs.comparison.schema import LabelCurve, LocalizedText, Recommendation, Row
 from stairs.tasks.metric_table import METRICS
 
 LANGUAGES = ("en", "zh")
@@ -104,6 +104,23 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "baseline_frequent_tag": ("always the most frequent tag of each word", "总是预测每个词最常见的标记"),
     "baseline_nearest_sentence": ("the sentence most like the question", "与问题最相似的句子"),
     "baseline_nearest_choice": ("the choice most like the context", "与上文最相似的选项"),
+    "labels_more": ("How many more labels would help?", "再多标注多少数据有用？"),
+    "labels_more_see": (
+        "Accuracy by cross-validation with a part of the training and validation labels, and a power law fitted to it; test examples are not used. "
+        "The band is the 95 % interval of the forecast.",
+        "用一部分训练集和验证集的标签做交叉验证得到的准确率，以及拟合的幂律曲线；不使用测试集。色带是预测的 95 % 置信区间。",
+    ),
+    "more_labels": ("{model}: doubling the {labels:,} labels would change accuracy from {now:.3f} to about {value:.3f} ({low:.3f} to {high:.3f}), "
+                    "four times as many to about {fourfold:.3f} ({fourfold_low:.3f} to {fourfold_high:.3f}).",
+                    "{model}：标签从 {labels:,} 个增加一倍，准确率大约从 {now:.3f} 变为 {value:.3f}（{low:.3f} 至 {high:.3f}）；增加到四倍，约为 "
+                    "{fourfold:.3f}（{fourfold_low:.3f} 至 {fourfold_high:.3f}）。"),
+    "few_labels": ("{count} labels are too few to say what more would give; it takes {least}.",
+                   "{count} 个标签太少，无法估计更多标签的效果；至少需要 {least} 个。"),
+    "no_curve": ("{model} learns by gradients, and training it several times more would take longer than the climb, so its curve is not measured.",
+                 "{model} 通过梯度训练，再训练几遍会比整个对比更久，因此没有测量它的曲线。"),
+    "no_time_for_curve": ("There was no time left to measure the curve of {model}, which takes about {seconds:.0f} s; give a longer --budget.",
+                          "剩余时间不够测量 {model} 的曲线（约需 {seconds:.0f} 秒）；请用 --budget 给更多时间。"),
+    "axis_labels": ("labels", "标签数"),
     "agree": ("All models predict the same for the examples shown.", "在所列样本上，各模型的预测都一致。"),
     "again": ("Reproduce it", "如何复现"),
     "again_see": (
@@ -228,3 +245,12 @@ def describe_resolution(detectable_difference: float | None, test_examples: floa
 def advice(recommendation: Recommendation | None, has_labels: bool) -> LocalizedText:
     """Why a model is recommended, or why none is."""
     return recommendation["why"] if recommendation is not None else message("no_score" if has_labels else "nothing")
+
+
+def curve_sentence(curve: LabelCurve) -> LocalizedText:
+    """What twice as many labels would give."""
+    now, double, fourfold = (own["score"] for own in curve["forecasts"])
+    return message(
+        "more_labels", model=curve["model"], labels=curve["forecasts"][0]["labels"], now=now["value"], value=double["value"], low=double["low"],
+        high=double["high"], fourfold=fourfold["value"], fourfold_low=fourfold["low"], fourfold_high=fourfold["high"],
+    )  # fmt: skip

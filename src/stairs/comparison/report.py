@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from stairs.comparison.messages import MESSAGES, advice, describe_resolution, format_count
+from stairs.comparison.messages import MESSAGES, advice, curve_sentence, describe_resolution, format_count
 from stairs.comparison.report_details import DETAILS_STYLE, bilingual, drawing, language_spans, model_folds
 from stairs.comparison.schema import Report, ReportBaseline, Row
 from stairs.files import write_atomically
 from stairs.pictures.charts import Chart
-from stairs.pictures.climb import SeriesLevel, SeriesPoint, curves, frontier, staircase
+from stairs.pictures.climb import SeriesLevel, SeriesPoint, curves, frontier, label_curves, staircase
 from stairs.training.run import Run
 
 SHOWN_DISAGREEMENTS = 12
@@ -60,6 +60,8 @@ def page(report: Report, out: Path) -> str:
         parts.append(section("curves", pictures(lambda text: curves(points, levels, text("bits"), axis_title=text("axis_minutes")))))
     if finetuning := finetuning_curves(scored, out):
         parts.append(section("finetuning", pictures(lambda text: curves(finetuning, (), text(metric), axis_title=text("axis_minutes")))))
+    if advice_on_labels := label_part(report):
+        parts.append(section("labels_more", advice_on_labels))
     if folds := model_folds(report["rows"], recommended):
         parts.append(section("details", folds))
     if scored:
@@ -74,6 +76,14 @@ def page(report: Report, out: Path) -> str:
         '<input type="radio" name="language" id="chinese"><label for="chinese">中文</label>\n'
         f"<main>\n{chr(10).join(parts)}\n</main></body></html>\n"
     )
+
+
+def label_part(report: Report) -> str:
+    """How many more labels would help: a sentence for each curve, and their picture."""
+    found = report.get("label_curves") or []
+    lines = [language_spans(curve_sentence(own)) for own in found] + ([language_spans(report["label_note"])] if "label_note" in report else [])
+    drawn = pictures(lambda text: label_curves(found, text("accuracy"), text("axis_labels"))) if found else ""
+    return "".join(f"<p>{line}</p>" for line in lines) + drawn
 
 
 def staircase_of(report: Report) -> tuple[list[Row], str, list[str]]:

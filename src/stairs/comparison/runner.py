@@ -15,6 +15,7 @@ from typing import cast
 
 from stairs import machine
 from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, Plans, example_text
+from stairs.comparison.label_curves import add_label_curves
 from stairs.comparison.messages import message
 from stairs.comparison.models import ClimbModel, models_for
 from stairs.comparison.recommendation import recommend
@@ -46,6 +47,7 @@ MAX_CHARACTERS = 300  # of an example that is shown
 LIKE_GUESSING = {"choose": "like_guessing", "multilabel": "like_frequent_labels", "regress": "like_mean"}  # messages, by the kind of examples
 MIN_UPDATES = 50  # a model that made fewer has not been trained
 SPARE_SHARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
+LABEL_CURVE_SHARE = 0.03  # of a budget, at most, to say how many more labels would help
 SWEEPING_SHARE = 0.05  # of a budget, at most, for each model that sweeps over the text
 # What a climb needs before it makes sense, on an ordinary core; a slower machine needs more.
 ORDINARY_GIGAFLOPS = 60.0
@@ -97,6 +99,7 @@ def run_climb(
     for model in fitting:
         if model.name not in rows:
             if model.learns_by == "gradient" and not report["time_shares"]:
+                add_label_curves(report, experiment, LABEL_CURVE_SHARE * budget)  # of what is recommended so far
                 tokenize_corpus(experiment, fitting)  # for all now: the first model would pay for the others
                 report["time_shares"] = allot([own for own in fitting if own.name not in rows], budget - used - (time.monotonic() - began))
             observer.on_model_begin(model.name)
@@ -105,6 +108,7 @@ def run_climb(
         observer.on_model_end(rows[model.name])
     if baseline := baseline_of(experiment):
         report["baseline"] = baseline
+        add_label_curves(report, experiment, budget - used - (time.monotonic() - began))
         save()
     return report
 

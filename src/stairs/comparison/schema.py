@@ -105,6 +105,22 @@ class ReportBaseline(TypedDict):
     score: Interval
 
 
+class LabelCurvePoint(TypedDict):
+    """The score with so many labels, measured or forecast."""
+
+    labels: int
+    score: Interval
+
+
+class LabelCurve(TypedDict):
+    """How the score of a model grows with the labels: measured by cross-validation, and forecast."""
+
+    model: str
+    metric: str
+    points: list[LabelCurvePoint]  # with 1/8, 1/4, 1/2 and all of the labels that a fold has
+    forecasts: list[LabelCurvePoint]  # with as many labels as there are to train on, twice and four times as many
+
+
 class ShownExample(TypedDict):
     text: str
     gold: str
@@ -137,4 +153,6 @@ class Report(TypedDict):
     examples: dict[str, int]
     versions: dict[str, str]
     baseline: NotRequired[ReportBaseline]  # where the task has one
+    label_curves: NotRequired[list[LabelCurve]]  # of tfidf, and of the recommended model
+    label_note: NotRequired[LocalizedText]  # why one is missing
     folder: NotRequired[str]  # where the report lies; not written

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stairs import progress
-from stairs.comparison.messages import MESSAGES, describe_resolution
+from stairs.comparison.messages import MESSAGES, curve_sentence, describe_resolution
 from stairs.comparison.runner import Observer
 from stairs.comparison.schema import Report, Row
 from stairs.progress import format_count, say
@@ -56,6 +56,7 @@ def report_text(report: Report) -> str:
     if found:
         resolution = describe_resolution(found["detectable_difference"], report["examples"]["test"])["en"]
         lines += ["", f"Recommended: {found['names']['en']}. {found['why']['en']}", resolution, found["rule"]["en"]]
+        lines += [curve_sentence(curve)["en"] for curve in report.get("label_curves", ())]
     elif any("not_learnt" in row for row in report["rows"]):
         lines += ["", "Nothing is recommended: no model that learnt something has a score."]
     return "\n".join(lines)

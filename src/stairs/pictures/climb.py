@@ -14,6 +14,7 @@ from stairs.tasks.measurements import CalibrationBin, Interval
 WIDTH, HEIGHT = 640, 300
 CURVE_WIDTH, CURVE_HEIGHT = 560, 320
 RELIABILITY_SIDE = 180
+LABEL_CURVE_HEIGHT = 220
 MIN_DEPTH, DECADE = 32, 26  # pixels of a stair that costs nothing, and how many more for ten times the seconds
 MAX_NAME_LINES = 4
 LINE = FONT_SIZE + 3  # pixels from one line of a name to the next
@@ -49,6 +50,20 @@ class SeriesLevel(TypedDict):
 
     series: str
     value: float
+
+
+class LabelScore(TypedDict):
+    labels: int
+    score: Interval
+
+
+class LabelScores(TypedDict):
+    """Of a model with a part of the labels, and with more."""
+
+    model: str
+    metric: str
+    points: list[LabelScore]
+    forecasts: list[LabelScore]
 
 
 def staircase(rows: Sequence[ScoredRow], metric: str = "accuracy", recommended: Collection[str] = ()) -> Chart:
@@ -144,6 +159,19 @@ def reliability(bins: Sequence[CalibrationBin], confidence: str = "mean probabil
     size = alt.Size("texts:Q", scale=alt.Scale(range=[20, 200]), legend=None)
     dots = base.mark_circle(color=BLUE, opacity=1).encode(size=size, tooltip=["texts:Q"])
     return finish([diagonal, base.mark_line(color=BLUE, strokeWidth=1), dots], height=RELIABILITY_SIDE, width=RELIABILITY_SIDE)
+
+
+def label_curves(found: Sequence[LabelScores], metric: str = "accuracy", axis_title: str = "labels") -> Chart:
+    """Dots are measured; the dashed line is the forecast, within the band of its interval."""
+    measured = [{"series": own["model"], "labels": point["labels"], **point["score"]} for own in found for point in own["points"]]
+    ahead = [{"series": own["model"], "labels": point["labels"], **point["score"]} for own in found for point in own["forecasts"]]
+    x = alt.X("labels:Q", title=axis_title, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~s", tickCount=5, **GRID))
+    colour = alt.Color("series:N", title=None, sort=None, scale=alt.Scale(range=[BLUE, ORANGE]))
+    y = alt.Y("value:Q", title=metric, scale=alt.Scale(zero=False), axis=alt.Axis(**GRID))
+    band = chart_of(ahead).mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q", title=metric, scale=alt.Scale(zero=False)), y2="high:Q", color=colour)
+    forecast = chart_of(ahead).mark_line(strokeDash=[5, 4], point=alt.OverlayMarkDef(filled=False, fill="white")).encode(x=x, y=y, color=colour)
+    dots = chart_of(measured).mark_line(point=True).encode(x=x, y=y, color=colour)
+    return alt.layer(band, forecast, dots).properties(width=CURVE_WIDTH, height=LABEL_CURVE_HEIGHT)
 
 
 def rows_with_score(rows: Sequence[ScoredRow]) -> list[ScoredRow]:
