@@ -33,7 +33,8 @@ def test_learns_and_answers_the_same_when_opened_again(kind, task, tmp_path):
     again = TASKS[task].open(tmp_path, learned.describe())
     assert again.predict_examples(test) == predictions and again.describe() == learned.describe()
     text = "soup and rain in Rome today ."
-    given = {} if kind == "tag" else {"second": "rain and snow in Kyoto today ."}
+    of_kind = {"tag": {}, "choose": {"choices": ["rain in Rome .", "snow in Kyoto ."]}}
+    given = of_kind.get(kind, {"second": "rain and snow in Kyoto today ."})
     assert again.answer(text, **given) == learned.answer(text, **given)
     assert learned.summary(learned.answer(text, **given))
 

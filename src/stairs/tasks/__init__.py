@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stairs.tasks.similar import Similar as Similar
     from stairs.tasks.tag import Tag as Tag
     from stairs.tasks.task import Task as Task
+    from stairs.tasks.tfidf_choices import TfidfChoices as TfidfChoices
     from stairs.tasks.tfidf_classifier import TfidfClassifier as TfidfClassifier
     from stairs.tasks.tfidf_pairs import TfidfPairs as TfidfPairs
     from stairs.tasks.tfidf_regressor import TfidfRegressor as TfidfRegressor
@@ -60,6 +61,7 @@ PATHS = {
     "compare-tfidf": "stairs.tasks.tfidf_pairs:TfidfPairs",
     "tag-hmm": "stairs.tasks.hmm_tagger:HmmTagger",
     "tag-crf": "stairs.tasks.crf_tagger:CrfTagger",
+    "choose-tfidf": "stairs.tasks.tfidf_choices:TfidfChoices",
     "find-span-overlap": "stairs.tasks.overlap_spans:OverlapSpans",
     "classify": "stairs.tasks.classify:Classify",
     "multilabel": "stairs.tasks.multilabel:MultiLabel",
@@ -85,6 +87,7 @@ BASELINE_TASKS = {
     "compare": {"tfidf": "compare-tfidf"},
     "tag": {"hmm": "tag-hmm", "crf": "tag-crf"},
     "span": {"overlap": "find-span-overlap"},
+    "choose": {"tfidf": "choose-tfidf"},
 }
 TUNED_TASKS = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}  # by what `stairs tune --task` takes
 TunedTask = Literal["classify", "multilabel", "regress", "compare", "tag", "span", "choose", "sense", "similar"]  # the same for type checkers

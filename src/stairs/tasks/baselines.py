@@ -31,6 +31,7 @@ from stairs.tasks.tfidf_classifier import TfidfClassifier
 from stairs.text.examples import Example, LabelledText, MultiLabelText, MultipleChoice, Question, ScoredText, TaggedSentence, TextPair
 
 TFIDF_EXAMPLES = 20_000  # that tfidf learns from at most, spread over all
+TFIDF_QUESTIONS = 4_000  # the same of multiple choice, where each has several pairs
 TAGGED_SENTENCES = 5_000  # that hmm and crf learn from at most: a few seconds
 SENTENCE = re.compile(r"[^.!?。！？；;\n]+[.!?。！？；;\n]*")
 

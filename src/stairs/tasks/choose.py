@@ -106,18 +106,30 @@ class Choose(PairFeatures):
 
     def answer(self, text: str, *, choices: Sequence[str] = ()) -> ChoiceAnswer:
         """Of a context and its choices; without `choices` these follow within the text, each after a tab, or each on a line of its own."""
-        context, *given = [text, *choices] if choices else text.split("\t" if "\t" in text else "\n")
-        example = MultipleChoice(context.strip(), tuple(choice.strip() for choice in given))
-        check_choices(example.choices)
+        example = parse_question(text, choices)
         rows = self.rows([example])
-        probabilities = self.choice_probabilities(rows, self.logits(rows))[0]
-        order = np.argsort(-probabilities, kind="stable").tolist()
-        shown = {example.choices[i]: float(probabilities[i]) for i in order}
-        return {"text": example.context, "answer": example.choices[order[0]], "number": order[0] + 1, "probabilities": shown}
+        return choice_answer(example, self.choice_probabilities(rows, self.logits(rows))[0])
 
     def summary(self, answer: Answer) -> str:
-        probability = next(iter(cast(ChoiceAnswer, answer)["probabilities"].values()))
-        return f"{answer['number']}: {answer['answer']} ({probability:.3f})"
+        return summarize_choice(cast(ChoiceAnswer, answer))
+
+
+def parse_question(text: str, choices: Sequence[str] = ()) -> MultipleChoice:
+    """A context and its choices; without `choices` these follow within the text, each after a tab, or each on a line of its own."""
+    context, *given = [text, *choices] if choices else text.split("\t" if "\t" in text else "\n")
+    example = MultipleChoice(context.strip(), tuple(choice.strip() for choice in given))
+    check_choices(example.choices)
+    return example
+
+
+def choice_answer(example: MultipleChoice, probabilities: np.ndarray) -> ChoiceAnswer:
+    order = np.argsort(-probabilities, kind="stable").tolist()
+    shown = {example.choices[i]: float(probabilities[i]) for i in order}
+    return {"text": example.context, "answer": example.choices[order[0]], "number": order[0] + 1, "probabilities": shown}
+
+
+def summarize_choice(answer: ChoiceAnswer) -> str:
+    return f"{answer['number']}: {answer['answer']} ({next(iter(answer['probabilities'].values())):.3f})"
 
 
 def check_choices(choices: Sequence[str]) -> None:
