@@ -151,7 +151,18 @@ class ClimbJob:
                 cost=self.cost,
             )  # fmt: skip
             write_report(report, out)
+            self.keep_columns(inputs, report, out)
         return {**report, "folder": str(out)}
+
+    def keep_columns(self, inputs: ClimbInputs, report: "Report", out: Path) -> None:
+        """Each run that learnt from the labels knows their columns, so that a new file is read in the same way."""
+        from stairs.text.labelled.text_columns import training_columns
+        from stairs.training.records import keep_columns
+
+        columns = training_columns(inputs.labels, inputs.example_kind, self.columns, self.reading.encoding) if inputs.labels else {}
+        for row in report["rows"]:
+            if (out / (row.get("run") or "") / RUN_FILE).exists():
+                keep_columns(out / str(row["run"]), columns)
 
     def adopted_runs(self, inputs: ClimbInputs, out: Path) -> list[str]:
         """Runs of weights that were pretrained elsewhere; an installed package becomes a run first."""
