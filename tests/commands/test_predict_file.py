@@ -128,6 +128,8 @@ def test_a_bad_file_is_one_sentence_and_no_output(run, content, sentence, capsys
     (["--file", "new.csv", "--out", "folder/out.csv"], "there is no folder"),
     (["--file", "new.csv", "--out", "new.csv"], "the file that is read"),
     (["--file", "new.csv", "--out", "out.doc"], "no suffix that tells its format"),
+    (["--file", "new.csv", "--out", "out.xlsx.gz"], "no suffix that tells its format"),
+    (["--file", "new.csv", "--out", "out.csv.xz"], "no suffix that tells its format"),
     (["--file", "new.csv", "--text", "stars"], "no column 'stars' for --text"),
     (["--file", "new.csv", "--second-column", "1"], "reads one"),
     (["--file", "new.csv", "--threshold", "7"], "not a probability"),

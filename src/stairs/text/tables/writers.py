@@ -9,6 +9,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 
 from stairs.errors import BadInput
@@ -17,6 +18,7 @@ from stairs.text.tables.rows import ABSENT
 from stairs.text.tables.safe_cells import escape_formula
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".xlsx", ".parquet")
+PACKED_SUFFIXES = (".xlsx", ".parquet")  # of formats that compress by themselves
 XLSX_ROWS, XLSX_CHARACTERS = 1_048_576, 32_767  # the limits of the format
 NOT_PLAIN_IN_XLSX = ("=", "#")  # what begins so would become a formula or an error
 
@@ -35,8 +37,8 @@ class TableWriter(Protocol):
 
 def output_suffix(path: str) -> str:
     """The suffix that says how a file is to be written."""
-    suffix = file_suffix(path)
-    if suffix not in SUFFIXES:
+    suffix, compression = file_suffix(path), Path(path).suffix.lower()
+    if suffix not in SUFFIXES or compression not in (suffix, *([".gz"] if suffix not in PACKED_SUFFIXES else [])):
         raise BadInput(f"--out {path} has no suffix that tells its format; give one that ends in {', '.join(SUFFIXES)}, or - for stdout")
     return suffix
 
