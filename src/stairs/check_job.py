@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stairs.errors import BadInput
 from stairs.progress import quiet, say
-from stairs.text.examples import Example, LabelledText, example_hash, example_texts
+from stairs.text.examples import Example, LabelledText, MultiLabelText, example_hash, example_texts
 from stairs.text.input_files import printable
 from stairs.text.labelled.data_checks import (
     RARE_EXAMPLES,
@@ -78,7 +78,7 @@ class CheckJob:
         for path in self.held_out.values():
             leakage[printable(path)], found = self.find_leaks(examples, path, task)
             problems += found
-        labels = dict(Counter(own.label for own in examples if isinstance(own, LabelledText)).most_common())
+        labels = dict(Counter(label for own in examples for label in labels_of(own)).most_common())
         report: CheckReport = {
             "file": name, "task": task, "encoding": encoding_of(self.labels, self.encoding), "columns": reading.columns, "rows": reading.rows,
             "without_text": len(reading.without_text), "without_label": len(reading.without_label), "duplicates": len(repeated.exact),
@@ -182,6 +182,11 @@ class CheckJob:
             for own, (other, score) in near.items()
         ]
         return {"examples": len(held_out), "same": len(same), "near": len(near)}, problems
+
+
+def labels_of(example: Example) -> tuple[str, ...]:
+    """Those that are counted; none of tags and scores."""
+    return example.labels if isinstance(example, MultiLabelText) else (example.label,) if isinstance(example, LabelledText) else ()
 
 
 def read_cells(table: "RecordTable") -> Iterator[tuple[int, dict[str, Any]]]:

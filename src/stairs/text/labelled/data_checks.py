@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from stairs.text.chinese import CJK_CHARACTER, HAN_RUN
-from stairs.text.examples import Example, LabelledText, Question, TaggedSentence, TextPair, example_hash, example_texts
+from stairs.text.examples import Example, LabelledText, MultiLabelText, ScoredText, TaggedSentence, TextPair, example_hash, example_texts
 
 TOKENS_PER_WORD = 1.3  # of a subword tokenizer, about
 LONG_TOKENS = 512  # what BERT reads at most
@@ -51,12 +51,15 @@ def gold_label(example: Example) -> str | None:
     match example:
         case TaggedSentence(tags=tags):
             return " ".join(tags)
-        case TextPair(score=score) if score is not None:
-            return f"{score:g}"
-        case Question():
-            return None
-    labels = getattr(example, "labels", None)
-    return " ".join(sorted(labels)) if labels is not None else (None if getattr(example, "label", None) is None else str(example.label))  # type: ignore[union-attr]
+        case MultiLabelText(labels=labels):
+            return "; ".join(sorted(labels))
+        case LabelledText(label=label):
+            return label
+        case TextPair(score=value) | ScoredText(value=value) if value is not None:
+            return f"{value:g}"
+        case TextPair(label=label):
+            return label
+    return None
 
 
 def repeated_texts(examples: Sequence[Example]) -> RepeatedTexts:
