@@ -124,7 +124,7 @@ REFUSED = {
         "the columns have different lengths (text 1, label 0)",
     ),
     "several splits": (lambda runs: runs["bert"].tune({"train": Dataset(), "test": Dataset()}), "choose one, as in data['train']"),
-    "a number to predict": (lambda runs: runs["bert"].tune(FRAME, task="regress"), "'label' is 'food', not a number; write it like 3.8"),
+    "a number to predict": (lambda runs: runs["bert"].tune([("a", "good"), ("b", "bad")], task="regress"), "list:1: 'label' is 'good', not a number"),
     "an unknown option": (lambda runs: stairs.train("ngram", SENTENCES, ordr=3), "train has no option 'ordr'; did you mean order?"),
     "an unknown model": (lambda runs: stairs.train("brt", SENTENCES), "there is no model 'brt' to train; did you mean bert?"),
     "an unknown picture": (lambda runs: runs["bert"].draw("attnetion", "a"), "there is no picture 'attnetion'; did you mean attention?"),

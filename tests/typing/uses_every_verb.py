@@ -34,8 +34,8 @@ def use(run: str) -> None:
     tokens: list[tuple[list[str], np.ndarray]] = task.embed_tokens("a b")
     cosine: float = task.similarity("a", "b")
     near = task.nearest("king - man + woman", top=3)[0]["cosine"]
-    label: str | float = task.predict("a")
-    labels: list[str | float] = task.predict(["a", "b"], ["c", "d"])
+    label: str | float | list[str] = task.predict("a")
+    labels: list[str | float | list[str]] = task.predict(["a", "b"], ["c", "d"])
     probabilities: np.ndarray = task.predict_proba(iter(["a"]))
     tags: list[str] = task.tag("a b")["tags"]
     span: str = task.find_span("who?", "a passage")["answer"]
