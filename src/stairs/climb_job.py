@@ -4,11 +4,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stairs.comparison.schema import CostCriterion
-from stairs.errors import BadInput
+from stairs.errors import BadInput, StairsError
 from stairs.files import LOCK_FILE, check_unlocked, check_writable, is_leftover, refuse_inside, write_lock
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.progress import say
@@ -24,6 +25,7 @@ from stairs.training.run_folder import REPORT_FILE
 
 if TYPE_CHECKING:
     from stairs.comparison.experiment import Experiment
+    from stairs.comparison.models import ClimbModel
     from stairs.comparison.schema import Report
     from stairs.text.labelled.column_names import Columns
 
@@ -52,6 +54,7 @@ class ClimbJob:
     plans_from: str | None = None
     out: str | None = None
     seed: int = 0
+    keep_checkpoints: bool = False
     reading: CorpusOptions = field(default_factory=CorpusOptions)
     tokenizing: TokenizerOptions = field(default_factory=TokenizerOptions)
 
@@ -135,23 +138,18 @@ class ClimbJob:
         inputs = self.inputs()
         out = self.folder(inputs)
         experiment = self.experiment(inputs, out)
-        from stairs.comparison.compilation import compile_kernels, warm_up
         from stairs.comparison.report import write_report
         from stairs.comparison.runner import run_climb
         from stairs.comparison.table import observe
 
         with write_lock(out), observe(self.budget_seconds) if on_terminal else nullcontext() as observer:
-            adopted = self.adopted_runs(inputs, out)
-            warming = time.monotonic()
-            compile_kernels()  # once for this machine
-            warm_up(self.models)
-            began += time.monotonic() - warming  # which no budget is to pay for
             report = run_climb(
-                experiment, budget=self.budget_seconds, models=self.models, adopted=adopted, command=command, observer=observer, began=began,
-                cost=self.cost,
+                experiment, budget=self.budget_seconds, models=self.models, adopted=self.adopted_runs(inputs, out), command=command,
+                observer=observer, began=began, cost=self.cost, prepare=partial(prepare_models, out=out), publish=partial(write_report, out=out),
             )  # fmt: skip
-            write_report(report, out)
             self.keep_columns(inputs, report, out)
+            if not self.keep_checkpoints and not report.get("is_stopped"):
+                drop_checkpoints(out)
         return {**report, "folder": str(out)}
 
     def keep_columns(self, inputs: ClimbInputs, report: "Report", out: Path) -> None:
@@ -165,22 +163,53 @@ class ClimbJob:
                 keep_columns(out / str(row["run"]), columns)
 
     def adopted_runs(self, inputs: ClimbInputs, out: Path) -> list[str]:
-        """Runs of weights that were pretrained elsewhere; an installed package becomes a run first."""
+        """Runs of weights that were pretrained elsewhere. A package that is named becomes a run first; those that are only found, before they are
+        needed."""
         from stairs.formats import packages
 
         if inputs.labels is None or inputs.example_kind == "translate" or (self.models and not self.adopted):
             return []
-        runs = []
-        for name in self.adopted or [name for name in packages.KNOWN_PACKAGES if packages.find_package(name)]:
-            folder = Path(name)
-            if not (folder / RUN_FILE).exists():
-                from stairs.adopt_job import adopt_run
+        if not self.adopted:
+            return [str(out / name) for name in packages.KNOWN_PACKAGES if packages.find_package(name)]
+        return [name if (Path(name) / RUN_FILE).exists() else adopt_package(name, out) for name in self.adopted]
 
-                folder = out / Path(name).name
-                if not (folder / RUN_FILE).exists():
-                    say(f"{folder}: {adopt_run(name, folder).sentence}")
-            runs.append(str(folder))
-        return runs
+
+def adopt_package(name: str, out: Path) -> str:
+    """Its run in the folder of the climb, made unless it is there."""
+    from stairs.adopt_job import adopt_run
+
+    folder = out / Path(name).name
+    if not (folder / RUN_FILE).exists():
+        say(f"{folder}: {adopt_run(name, folder).sentence}")
+    return str(folder)
+
+
+def prepare_models(models: "Sequence[ClimbModel]", out: Path) -> None:
+    """What some models need before they are trained: compiled kernels, loaded libraries, adopted weights."""
+    if not models:
+        return
+    from stairs.comparison.compilation import compile_kernels, warm_up
+    from stairs.formats import packages
+
+    names = [model.name for model in models]
+    compile_kernels(() if any(model.learns_by == "gradient" for model in models) else names)  # once for this machine
+    warm_up(names)
+    for name in names:
+        if name in packages.KNOWN_PACKAGES:
+            try:
+                adopt_package(name, out)
+            except StairsError as error:  # its row will say that it failed
+                say(f"{name} cannot be adopted: {error}")
+
+
+def drop_checkpoints(out: Path) -> None:
+    """Of the finished runs of a finished climb, which nothing resumes: optimizer states and weights on the way. The models stay."""
+    from stairs.training.checkpoint import prune_checkpoints
+    from stairs.training.run import MODEL_FOLDER
+
+    for folder in out.iterdir():
+        if (folder / RUN_FILE).exists() and (folder / MODEL_FOLDER).is_dir():
+            prune_checkpoints(folder, keep=0, best=None)
 
 
 def training_texts(splits: ExampleSplits) -> tuple[str, ...]:

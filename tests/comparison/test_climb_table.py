@@ -22,7 +22,8 @@ def shown(observer):
 
 
 def test_the_table_fills_up():
-    observer = TableObserver(600)
+    above = io.StringIO()
+    observer = TableObserver(600, Console(file=above, width=180))
     observer.on_start(["tfidf", "gpt", "bert"])
     observer.on_model_begin("tfidf")
     assert "training" in shown(observer) and shown(observer).count("waiting") == 2
@@ -32,6 +33,12 @@ def test_the_table_fills_up():
     assert "0.8000 (0.7500-0.8500)" in shown(observer) and "gpt: step 3 of 9" in shown(observer) and "of 10:00 left" in shown(observer)
     observer.on_model_end(GPT)
     assert "not tried" in shown(observer)
+    observer.on_model_end({name: value for name, value in TFIDF.items() if name not in ("score", "ms_per_text")} | {"validation": {"value": 0.75}})
+    assert "0.7500 (validation)" in shown(observer)
+    observer.on_evaluation(TFIDF)
+    assert "0.8000 (0.7500-0.8500)" in shown(observer)
+    observer.on_first_recommendation("First recommendation: [tfidf].")
+    assert above.getvalue() == "First recommendation: [tfidf].\n"
 
 
 def test_lines_where_there_is_no_terminal():

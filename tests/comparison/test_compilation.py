@@ -67,7 +67,7 @@ def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
     from stairs.text.examples import LabelledText
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
-    compilation.warm_up(["ngram"])
+    compilation.warm_up(["ngram", "tfidf"])
     loaded, received = set(sys.modules), []
 
     class Listening(event.Listener):

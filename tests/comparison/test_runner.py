@@ -8,9 +8,10 @@ import pytest
 
 from stairs import machine
 from stairs.comparison import models, runner
+from stairs.comparison.evaluation import why_not_learnt
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.models import ClimbModel
-from stairs.comparison.runner import Observer, allot, load_plans, run_climb, why_not_learnt
+from stairs.comparison.runner import Observer, allot, load_plans, run_climb
 from stairs.comparison.table import report_text
 from stairs.errors import BadInput
 from stairs.files import write_lock
@@ -28,9 +29,11 @@ from stairs.training import run_plans
 from stairs.training.gradients import GradientUpdater
 from stairs.training.recipe import Recipe
 from stairs.training.run import Run, load
+from stairs.training.run_folder import run_folder
 from tests.support.small_world import examples
 from tests.support.tiny import tiny
 
+KEY = "first_recommendation"
 SHARE = 2.5  # seconds of each that learns by gradients
 SMALL = {
     "nnlm": tiny("nnlm", context=16),
@@ -72,13 +75,26 @@ def quick(monkeypatch):
 
 
 def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
-    received = []
+    received, first, evaluated = [], [], []
 
     class Listening(Observer):
         def on_model_end(self, row):
             received.append(row)
+            assert "score" not in row and row["validation"]["value"] >= 0 and not evaluated  # the test examples stay closed
+
+        def on_first_recommendation(self, sentence):
+            assert [row["model"] for row in received] == ["tfidf", "ngram", "cbow", "skipgram", "glove"]
+            assert run_folder(experiment.out).name == f"classify-{json.loads((experiment.out / 'report.json').read_text())[KEY]['model']}"
+            first.append(sentence)
+
+        def on_evaluation(self, row):
+            evaluated.append(row["model"])
 
     report = run_climb(experiment, budget=200, observer=Listening())
+    found = report[KEY]
+    assert len(first) == 1 and found["model"] in first[0] and "by 5 validation examples" in first[0] and found["seconds"] > 0
+    assert found["scores"][found["model"]] == max(found["scores"].values()) and evaluated == [row["model"] for row in report["rows"]]
+    received.sort(key=lambda row: evaluated.index(row["model"]))
     assert [row["model"] for row in report["rows"]] == ["ngram", "tfidf", "cbow", "skipgram", "glove", "cnn", "nnlm", "elmo", "gpt", "bert"]
     assert not any("failed" in row or "not_tried" in row for row in report["rows"]), report["rows"]
     assert received == report["rows"] == json.loads((experiment.out / "report.json").read_text())["rows"]
@@ -204,7 +220,7 @@ def test_adopted_weights_are_a_model_too(experiment, quick, tmp_path):
 
 
 @pytest.mark.parametrize(("model", "place", "name"), [("glove", VectorClassifier, "train"), ("gpt", GradientUpdater, "update")])
-def test_stopped_and_begun_again_it_is_the_same_report(experiment, quick, tmp_path, monkeypatch, model, place, name):
+def test_killed_and_begun_again_it_is_the_same_report(experiment, quick, tmp_path, monkeypatch, model, place, name):
     wanted = ["ngram", "tfidf", model]
     whole = run_climb(replace(experiment, out=tmp_path / "whole"), budget=60, models=wanted)
     # its clock, whatever else the machine has to do
@@ -214,13 +230,13 @@ def test_stopped_and_begun_again_it_is_the_same_report(experiment, quick, tmp_pa
     def stopped(*given):
         calls.append(1)
         if len(calls) == (1 if model == "glove" else whole["rows"][-1]["finetuning_updates"]):
-            raise KeyboardInterrupt
+            raise SystemExit(143)
         return work(*given)
 
     monkeypatch.setattr(place, name, stopped)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit):
         run_climb(experiment, budget=60, models=wanted)
-    assert len(json.loads((experiment.out / "report.json").read_text())["rows"]) == 2
+    assert ["score" in row for row in json.loads((experiment.out / "report.json").read_text())["rows"]] == [False, False]
     monkeypatch.setattr(place, name, work)
     again = run_climb(experiment, budget=60, models=wanted)
     timing = ("ms_per_text", "seconds", "cpu_seconds", "training_mb", "answering_mb", "time", "pretraining")
@@ -235,14 +251,37 @@ def test_rows_behind_one_that_is_climbed_again_are_not_lost_by_a_kill(experiment
     run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
 
     def killed(*given):
-        raise KeyboardInterrupt
+        raise SystemExit(143)
 
     monkeypatch.setattr(TfidfClassifier, "train", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit):
         run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
-    assert [row["model"] for row in json.loads((experiment.out / "report.json").read_text())["rows"]] == ["ngram", "glove"]
+    assert ["score" in row for row in json.loads((experiment.out / "report.json").read_text())["rows"]] == [True, False, True]
     monkeypatch.setattr(TfidfClassifier, "train", broken)
     assert ["score" in row for row in run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])["rows"]] == [True] * 3
+
+
+def test_ctrl_c_ends_with_a_whole_report_of_what_is_done_and_the_same_command_goes_on(experiment, quick, monkeypatch):
+    work, published = VectorClassifier.train, []
+
+    def stopped(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(VectorClassifier, "train", stopped)
+    wanted = ["ngram", "tfidf", "glove", "bert"]
+    report = run_climb(experiment, budget=60, models=wanted, publish=published.append)
+    assert report["is_stopped"] and report["recommendation"]["model"] in ("ngram", "tfidf") and published == [report]
+    assert ["score" in row for row in report["rows"]] == [True, True, False, False] and "the same command goes on" in report["rows"][3]["not_tried"]
+    assert run_folder(experiment.out) == experiment.out / f"classify-{report['recommendation']['model']}"
+    monkeypatch.setattr(VectorClassifier, "train", work)
+    again = run_climb(experiment, budget=60, models=wanted)
+    assert "is_stopped" not in again and all("score" in row for row in again["rows"]) and again["rows"][:2] == report["rows"][:2]
+
+
+def test_what_there_was_no_time_for_is_not_tried_when_the_same_command_is_repeated(experiment, monkeypatch):
+    monkeypatch.setattr(machine, "gigaflops", lambda: 100.0)
+    report = run_climb(experiment, budget=12, models=["tfidf", "gpt"])
+    assert "not_tried" in report["rows"][1] and run_climb(experiment, budget=12, models=["tfidf", "gpt"])["rows"] == report["rows"]
 
 
 def test_a_folder_without_plans_is_refused(tmp_path):
@@ -269,7 +308,7 @@ def test_models_for_which_there_is_no_time_are_said_before_it_starts(experiment,
         run_climb(experiment, budget=1, models=["ngram", "gpt"])
     rows = run_climb(experiment, budget=12, models=["ngram", "tfidf", "gpt", "bert"])["rows"]
     assert ["score" in row for row in rows] == [True, True, False, False]
-    assert received == ["12 s leave no time for gpt and bert; all models take --budget 1m"] and rows[2]["not_tried"] == received[0]
+    assert received[0] == "12 s leave no time for gpt and bert; all models take --budget 1m" == rows[2]["not_tried"]
 
 
 def test_every_model_that_learns_by_gradients_has_the_same_share_whatever_the_others_did():

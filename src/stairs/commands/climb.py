@@ -36,6 +36,7 @@ class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFl
     plans_from: str | None = None  # folder of another climb whose model sizes and clocks this one repeats; new ones if not given
     out: str | None = None  # folder of the report and the runs; runs/climb-DATA if not given
     seed: int = 0  # random seed
+    keep_checkpoints: bool = False  # keep the optimizer states and checkpoints of the runs, which are deleted when the climb ends
     verbose: bool = False  # a line for every evaluation on validation data
 
 
@@ -43,7 +44,10 @@ def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
     progress.verbose = options.verbose
     models = (options.models,) if options.models else ()
-    own = ("corpus", "labels", "pairs", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
+    own = (
+        "corpus", "labels", "pairs", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed",
+        "keep_checkpoints",
+    )  # fmt: skip
     given = {name: getattr(options, name) for name in own}
     job = ClimbJob(options.data, models=models, columns=options.columns(), reading=options, tokenizing=options, **given)
     report = job.climb(on_terminal=True, command=shlex.join(["stairs", "climb", *arguments]))
@@ -58,4 +62,7 @@ def main(arguments: list[str]) -> int:
         print("\n".join(f"  {line}" for line in next_commands(report, folder)))
     if bugs := [row["model"] for row in report["rows"] if row.get("is_bug")]:
         print(f"stairs: error: a bug stopped {', '.join(bugs)}; the other models are done", file=sys.stderr)
+    if report.get("is_stopped"):
+        print("stairs: stopped; the same command goes on with the models that are left", file=sys.stderr)
+        return 130
     return 1 if bugs else 0

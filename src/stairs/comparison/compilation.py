@@ -1,4 +1,4 @@
-"""Compile the kernels before a clock starts.
+"""Compile the kernels before a clock starts; those of the models that take seconds first, which need not wait for the others.
 
 numba compiles a loop when it is first called, which takes a minute for all of them, and caches the result in a folder beside the sources. Here a
 text of a few lines is tokenized, and the models that have kernels are trained on it and asked. `make` does it as part of its set-up:
@@ -55,15 +55,20 @@ TINY_MODELS: list[tuple[str, str, dict[str, int | str]]] = [
     ("gpt", "byte-bpe", TINY),
     ("bert", "wordpiece", TINY),
 ]
+CLASSIFIERS: dict[str, type[NGramClassifier] | type[TfidfClassifier]] = {"ngram": NGramClassifier, "tfidf": TfidfClassifier}
 LARGE_TEXT_MODELS = 4  # so many of them are trained on the text of many words, too
 
 
-def compile_kernels() -> None:
-    """Compile every kernel that a climb calls, unless a note in the cache says that it is done."""
-    note = cache_folder() / f"kernels-{kernels_key()}.json"
-    with suppress(OSError, ValueError, TypeError):
-        if set(json.loads(note.read_text())) <= set(compiled_files()):
-            return
+def compile_kernels(models: Collection[str] = ()) -> None:
+    """Compile every kernel that a climb calls, or those of some models alone, unless a note in the cache says that all are compiled."""
+    own = [tiny[0] for tiny in TINY_MODELS[:LARGE_TEXT_MODELS] if tiny[0] in models]
+    if models and not own:
+        return
+    note = cache_folder() / f"kernels-{'-'.join([kernels_key(), *own])}.json"
+    for done in {note, cache_folder() / f"kernels-{kernels_key()}.json"}:
+        with suppress(OSError, ValueError, TypeError):
+            if set(json.loads(done.read_text())) <= set(compiled_files()):
+                return
     say("compiling the inner loops, once for this machine")
     with TemporaryDirectory(prefix="stairs-") as name, quiet(), cpu_threads(1):
         folder = Path(name)
@@ -72,34 +77,46 @@ def compile_kernels() -> None:
         large.write_text("\n\n".join(" ".join([SENTENCES[0], *map(str, range(first, first + 50))]) for first in range(0, WORDS, 50)), "utf-8")
         for number, (model, kind, settings) in enumerate(TINY_MODELS):
             for text in (small, large)[: 1 + (number < LARGE_TEXT_MODELS)]:
-                train_tiny(text, folder / f"{text.stem}-{number}", model, kind, settings)
-        train_tiny_translator(folder / "translate")
-    train_tiny_tagger()
-    for precision in (torch.float32, torch.bfloat16):
-        dropout(torch.ones(8, dtype=precision), 0.5)
-    for questions in (1, 3):
-        NearestNeighbours(np.eye(32, 16, dtype=np.float32)).nearest(np.eye(questions, 16, dtype=np.float32), 2)
+                if not models or (model in own and number < LARGE_TEXT_MODELS):  # not the variants, which no climb trains by itself
+                    train_tiny(text, folder / f"{text.stem}-{number}", model, kind, settings)
+        if not models:
+            train_tiny_translator(folder / "translate")
+    if not models:
+        compile_others()
     with suppress(OSError):
         note.parent.mkdir(parents=True, exist_ok=True)
         write_json(note, compiled_files())
 
 
+def compile_others() -> None:
+    """What no training of a tiny model calls."""
+    train_tiny_tagger()
+    for precision in (torch.float32, torch.bfloat16):
+        dropout(torch.ones(8, dtype=precision), 0.5)
+    for questions in (1, 3):
+        NearestNeighbours(np.eye(32, 16, dtype=np.float32)).nearest(np.eye(questions, 16, dtype=np.float32), 2)
+
+
 def warm_up(models: Collection[str] = ()) -> None:
-    """Load compiled loops and libraries that are loaded at their first use, so that no model of a climb pays for it; for all if none is named."""
+    """Load compiled loops and libraries that are loaded at their first use, so that no model of a climb pays for it; for all if none is named. A name
+    that is unknown here is that of adopted weights."""
     with TemporaryDirectory(prefix="stairs-") as name, quiet(), cpu_threads(1):
         small = Path(name) / "small.txt"
         small.write_text("\n\n".join(SENTENCES), "utf-8")
-        first = {tiny[0]: tiny for tiny in reversed(TINY_MODELS) if not models or tiny[0] in models}
+        wanted = {*models, *(["bert"] if set(models) - {*MODELS, *CLASSIFIERS, "crf", "hmm", "overlap"} else [])}
+        first = {tiny[0]: tiny for tiny in reversed(TINY_MODELS) if not models or tiny[0] in wanted}
         for number, (model, kind, settings) in enumerate(first.values()):
             with suppress(Exception):  # a model that is broken says so in its own row
                 train_tiny(small, small.with_name(str(number)), model, kind, settings)
     examples = [LabelledText(sentence, str(number % 2)) for number, sentence in enumerate(SENTENCES)]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
-    for classifier in (NGramClassifier, TfidfClassifier):
+    for name, classifier in CLASSIFIERS.items():
+        if not models or name in models:
+            with suppress(Exception):
+                classifier.train(examples, tokenizer).predict_examples(examples)
+    if not models or "crf" in models:
         with suppress(Exception):
-            classifier.train(examples, tokenizer).predict_examples(examples)
-    with suppress(Exception):
-        train_tiny_tagger()
+            train_tiny_tagger()
 
 
 def kernels_key() -> str:

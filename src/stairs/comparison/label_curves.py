@@ -27,7 +27,8 @@ def add_label_curves(report: Report, experiment: Experiment, seconds: float) -> 
     report.pop("label_note", None)
     examples = [own for own in (*experiment.train, *experiment.dev) if isinstance(own, LabelledText)]
     known = {own["model"] for own in report.setdefault("label_curves", [])}
-    wanted = dict.fromkeys([FIRST, *([report["recommendation"]["model"]] if report["recommendation"] else [])])
+    found = report["recommendation"] or report.get("first_recommendation")
+    wanted = dict.fromkeys([FIRST, *([found["model"]] if found else [])])
     for model in wanted:
         if model in known:
             continue

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stairs.comparison.schema import LabelCurve, LocalizedText, Recommendation, Row
+from stairs.comparison.schema import FirstRecommendation, LabelCurve, LocalizedText, Recommendation, Row
 from stairs.tasks.metric_table import METRICS
 
 LANGUAGES = ("en", "zh")
@@ -162,6 +162,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "nothing": ("There were no labels, so no model is recommended: the one with the fewest bits per character predicts the text best.",
                 "没有标签，因此不作推荐：每字符比特数最低的模型对文本预测得最好。"),
     "no_score": ("No model that learnt something has a score, so none is recommended.", "没有一个学会了的模型有得分，因此不作推荐。"),
+    "first": ("First recommendation after {seconds:.0f} s, by {examples} validation examples: {model} ({scores}).",
+              "{seconds:.0f} 秒后的初步推荐（依据 {examples} 个验证样本）：{model}（{scores}）。"),
+    "first_goes_on": ("The slower models go on; Ctrl-C ends with a whole report of those that are done.",
+                      "较慢的模型还在训练；按 Ctrl-C 可随时结束，并得到已完成模型的完整报告。"),
+    "validation": ("on validation examples", "验证集"),
     "or": ("{first} or {second}", "{first} 或 {second}"),
     "and": ("{first} and {second}", "{first} 和 {second}"),
     "alone": ("{model} scores {score:.4f} on the test examples; there was no other model to compare it with.",
@@ -240,6 +245,14 @@ def describe_resolution(detectable_difference: float | None, test_examples: floa
     """Which differences so many test examples can tell from chance."""
     name = "separates_nothing" if detectable_difference is None else "separates"
     return message(name, test=test_examples, least=detectable_difference)
+
+
+def describe_first(found: FirstRecommendation) -> LocalizedText:
+    """The recommendation before the test examples are read."""
+    best = sorted(found["scores"].items(), key=lambda own: -own[1])
+    scores = ", ".join(f"{model} {score:.4f}" for model, score in best)
+    facts = message("first", seconds=found["seconds"], examples=found["examples"], model=found["model"], scores=scores)
+    return join_sentences([facts, message("first_goes_on")])
 
 
 def advice(recommendation: Recommendation | None, has_labels: bool) -> LocalizedText:

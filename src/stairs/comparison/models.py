@@ -1,7 +1,6 @@
 """Which models a climb trains, and how: each is pretrained on the text, then learns from the labels, within its share of the time, and is evaluated
 on the test examples. A run gives a part of the model's row."""
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,15 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from safetensors import safe_open
-
-from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, example_text
+from stairs.comparison.evaluation import costs, validate_run
+from stairs.comparison.experiment import Experiment
 from stairs.comparison.schema import LastLine, PretrainingCost, Row
 from stairs.data import TrainingData
 from stairs.models.registry import MODELS
 from stairs.models.settings import DEFAULT_TOKENIZER, SETTINGS, TRANSLATION_MODELS
 from stairs.models.transfer_options import TransferMode
-from stairs.peak_memory import PeakMemory
 from stairs.tasks import (
     BASELINE_TASKS,
     TEXT_KINDS,
@@ -31,7 +28,6 @@ from stairs.tasks import (
 from stairs.tasks.baselines import train_by_name
 from stairs.tasks.classifier import word_tokenizer
 from stairs.tasks.from_examples import words_tokenizer
-from stairs.tasks.paired_evaluation import evaluate_task, milliseconds_per_text
 from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.tasks.parts.stream import unigram_bits
 from stairs.tasks.parts.supervised import Supervised
@@ -39,7 +35,7 @@ from stairs.text.examples import LabelledText, TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
-from stairs.training.run import MODEL_FOLDER, fit_once, load
+from stairs.training.run import fit_once, load
 from stairs.training.run_plans import (
     RunPlan,
     evenly_spaced,
@@ -52,7 +48,7 @@ from stairs.training.run_plans import (
 
 PRETRAINING_SHARE = 0.5  # of a model's time, if there are labels to learn from as well
 MAX_FROZEN_PRETRAINING_SHARE = 0.8  # if only a mix of layers and a head learn from the labels: they need time, however fast the encoder is
-EVALUATION_SHARE = 0.05  # of a model's time, for the evaluation on the test examples
+EVALUATION_SHARE = 0.05  # of a model's time, for the evaluation on the test examples when all models are trained
 # An encoder-decoder with one vector between the two, with attention, and with attention alone.
 TRANSLATORS: dict[str, tuple[str, dict[str, str]]] = {
     "seq2seq": ("seq2seq", {}),
@@ -76,7 +72,7 @@ def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = Fals
         return [ClimbModel(name, partial(train_translator, name), "gradient", reads_corpus=False) for name in TRANSLATORS]
     models = [ClimbModel("ngram", train_ngram, "counting")]
     if example_kind == "classify":
-        models.append(ClimbModel("tfidf", train_tfidf, "counting"))
+        models.append(ClimbModel("tfidf", train_tfidf, "counting", reads_corpus=False))
     else:
         floors = [(name, task) for name, task in BASELINE_TASKS.get(example_kind, {}).items() if name != "ngram"]
         models += [ClimbModel(name, partial(train_baseline_model, name, task), "counting", reads_corpus=False) for name, task in floors]
@@ -212,7 +208,7 @@ def learn_labels(experiment: Experiment, folder: Path, data: LabelledSplits, pla
     row: Row = {"transfer": plan["transfer"], "finetuning_updates": last_line["step"], "training": [last_line]}
     if plan["examples"] < len(experiment.train):
         row["training_examples"] = plan["examples"]
-    return {**row, **evaluate_run(experiment, folder, last_line)}
+    return {**row, **validate_run(experiment, folder, last_line)}
 
 
 def fit_classifier(experiment: Experiment, model: str, train: Callable[[], Task]) -> Row:
@@ -220,7 +216,7 @@ def fit_classifier(experiment: Experiment, model: str, train: Callable[[], Task]
     folder = experiment.out / f"{experiment.example_kind}-{model}"
     with experiment.record_peak_memory(folder):
         last_line = fit_once(folder, experiment.run_settings, train, lambda task: {})
-    return evaluate_run(experiment, folder, cast(LastLine, last_line))
+    return validate_run(experiment, folder, cast(LastLine, last_line))
 
 
 def train_translator(name: str, experiment: Experiment, seconds: float) -> Row:
@@ -233,7 +229,7 @@ def train_translator(name: str, experiment: Experiment, seconds: float) -> Row:
     data = LabelledSplits(experiment.train, experiment.dev)
     last_line = train_run(experiment, folder, plan, lambda: untrained_task(model, tokenizer, plan["size"], **settings), data)
     row: Row = {"size": plan["size"], "updates": last_line["step"], "training": [last_line]}
-    return {**row, **evaluate_run(experiment, folder, last_line)}
+    return {**row, **validate_run(experiment, folder, last_line)}
 
 
 def train_run(experiment: Experiment, folder: Path, plan: RunPlan, new_task: Callable[[], Task], data: TrainingData) -> LastLine:
@@ -242,43 +238,3 @@ def train_run(experiment: Experiment, folder: Path, plan: RunPlan, new_task: Cal
     with experiment.record_peak_memory(folder):
         last_line = fit(new_task(), data, folder, options, experiment.source_of_plan(folder.name), refuse_short=False)  # its row says if it failed
     return cast(LastLine, last_line)
-
-
-def evaluate_run(experiment: Experiment, folder: Path, last_line: LastLine) -> Row:
-    """Its score, predictions and speed on the test split, and its costs; `last_line` is the last of its metrics.jsonl."""
-    metric, test = experiment.metric, experiment.test
-    with PeakMemory() as peak:
-        task = load(folder)
-        per_text = milliseconds_per_text(task, test)
-    questions = [example_text(example).question for example in test[:SHOWN_EXAMPLES]]
-    evaluation = evaluate_task(task, experiment.example_kind, metric, test, questions)
-    row: Row = {
-        "run": folder.name,
-        "metric": metric,
-        "score": evaluation.metrics[metric],
-        "outcomes": evaluation.outcomes,
-        "predictions": evaluation.answers,
-        "details": evaluation.details,
-        "ms_per_text": per_text,
-        "answering_mb": peak.megabytes,
-    }
-    return {**evaluation.metrics, **row, **costs(experiment, folder, last_line)}  # type: ignore[typeddict-item]
-
-
-def costs(experiment: Experiment, folder: Path, last_line: LastLine) -> Row:
-    """The time of training, on the clock and of the processor, which does not depend on what else the machine does; the number of parameters, the
-    size on disk, and the memory that the training took."""
-    files = list((folder / MODEL_FOLDER).iterdir())
-    parameters = 0
-    for path in files:
-        if path.suffix == ".safetensors":
-            with safe_open(path, "np") as tensors:
-                shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys()]  # noqa: SIM118
-            parameters += sum(map(math.prod, shapes))
-    return {
-        "seconds": round(last_line["seconds"], 3),
-        "cpu_seconds": round(last_line["cpu_seconds"], 3),
-        "parameters": parameters,
-        "megabytes": round(sum(path.stat().st_size for path in files) / 1e6, 2),
-        "training_mb": experiment.peak_memory_mb.get(folder.name),
-    }

@@ -8,8 +8,9 @@ cove    an encoder-decoder on pairs of sentences (`--pairs`), then its encoder o
 
 import time
 
+from stairs.comparison.evaluation import costs
 from stairs.comparison.experiment import Experiment
-from stairs.comparison.models import EVALUATION_SHARE, PRETRAINING_SHARE, combine, costs, finetune, learn_labels, pretrain, train_run
+from stairs.comparison.models import EVALUATION_SHARE, PRETRAINING_SHARE, combine, finetune, learn_labels, pretrain, train_run
 from stairs.comparison.schema import Row
 from stairs.models.transfer_options import TransferMode
 from stairs.tasks import untrained_task

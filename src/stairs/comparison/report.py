@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from stairs.comparison.messages import MESSAGES, advice, curve_sentence, describe_resolution, format_count
+from stairs.comparison.messages import MESSAGES, advice, curve_sentence, describe_first, describe_resolution, format_count
 from stairs.comparison.report_details import DETAILS_STYLE, bilingual, drawing, language_spans, model_folds
 from stairs.comparison.schema import Report, ReportBaseline, Row
 from stairs.files import write_atomically
@@ -116,6 +116,9 @@ def summary(report: Report) -> str:
     if adopted := [row["model"] for row in report["rows"] if row.get("is_adopted")]:
         lines.append(bilingual("adopted", models=", ".join(adopted)))
     facts = "".join(f"<p class='see'>{line}</p>" for line in lines)
+    first = report.get("first_recommendation")
+    if found is None and first is not None and not any("score" in row for row in report["rows"]):  # the climb goes on
+        return f'<p class="box">{language_spans(describe_first(first))}</p>{facts}'
     reason = language_spans(advice(found, bool(task)))
     if found is None:
         return f"<p>{reason}</p>{facts}"
@@ -149,7 +152,8 @@ def cells(row: Row, columns: int) -> Iterable[str]:
         yield f'<td colspan="{columns - 1}">{bilingual(reason)}: {escape(sentence)}</td>'
         return
     score, bits = row.get("score"), row.get("bits_per_character")
-    yield f"<td>{score['value']:.4f}</td><td>{score['low']:.4f} - {score['high']:.4f}</td>" if score else "<td></td><td></td>"
+    validation = f"{row['validation']['value']:.4f}<br><small>{bilingual('validation')}</small>" if "validation" in row else ""
+    yield f"<td>{score['value']:.4f}</td><td>{score['low']:.4f} - {score['high']:.4f}</td>" if score else f"<td>{validation}</td><td></td>"
     yield f"<td>{bits['value']:.4f}</td>" if bits else "<td></td>"
     speed = f"{row['ms_per_text']:.2f}" if score else ""
     elsewhere = f"<br><small>{bilingual('elsewhere')}</small>" if row.get("is_adopted") else ""

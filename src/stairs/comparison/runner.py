@@ -1,51 +1,38 @@
 """A climb: models trained on the same text and labels within one budget, evaluated on the same held-out data, and the cheapest that is good enough.
 
-Every model that learns by gradients has an equal share of the clock, allotted before the first of them begins. `report.json` is written after every
-model, and whenever it is decided how a run is trained: a climb that was stopped takes its rows and plans from there, and its runs resume.
+The models that take seconds come first, and the best of them on the validation examples is a first recommendation. Then every model that learns by
+gradients has an equal share of the clock, allotted before the first of them begins. The test examples stay closed until all are trained, or until
+Ctrl-C ends the climb with those that are. `report.json` is written after every model, and whenever it is decided how a run is trained: a climb that
+was stopped takes its rows and plans from there, and its runs resume.
 """
 
 import json
 import math
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 from stairs import machine
+from stairs.comparison.evaluation import baseline_of, evaluate_run, recommend_first, why_not_learnt
 from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, Plans, example_text
 from stairs.comparison.label_curves import add_label_curves
-from stairs.comparison.messages import message
+from stairs.comparison.messages import describe_first
 from stairs.comparison.models import ClimbModel, models_for
 from stairs.comparison.recommendation import recommend
-from stairs.comparison.schema import (
-    FORMAT,
-    CostCriterion,
-    LastLine,
-    LocalizedText,
-    Report,
-    ReportBaseline,
-    ReportSettings,
-    Row,
-    RowTime,
-    ShownExample,
-)
+from stairs.comparison.schema import FORMAT, CostCriterion, LastLine, Report, ReportSettings, Row, RowTime, ShownExample
 from stairs.errors import BadInput, StairsError
 from stairs.files import check_writable, write_json
 from stairs.progress import say
-from stairs.tasks.baselines import simple_baseline
 from stairs.tasks.metrics import choose_metric
-from stairs.tasks.multilabel_metrics import frequent_labels, multilabel_metrics
-from stairs.tasks.outcomes import score_with_interval
-from stairs.text.examples import MultiLabelText, MultipleChoice
 from stairs.training.records import refuse_changes
 from stairs.training.run_folder import REPORT_FILE
 from stairs.training.run_plans import RunPlan
 
 MAX_CHARACTERS = 300  # of an example that is shown
-LIKE_GUESSING = {"choose": "like_guessing", "multilabel": "like_frequent_labels", "regress": "like_mean"}  # messages, by the kind of examples
-MIN_UPDATES = 50  # a model that made fewer has not been trained
 SPARE_SHARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
 LABEL_CURVE_SHARE = 0.03  # of a budget, at most, to say how many more labels would help
 SWEEPING_SHARE = 0.05  # of a budget, at most, for each model that sweeps over the text
@@ -53,6 +40,8 @@ SWEEPING_SHARE = 0.05  # of a budget, at most, for each model that sweeps over t
 ORDINARY_GIGAFLOPS = 60.0
 MIN_SECONDS = {"gradient": 9.0, "sweeping": 3.0, "counting": 1.0}  # by gradients: 50 updates on the text, as many on the labels, and the evaluation
 START_SECONDS = 4.0  # to read the labels and to start
+FIRST_SECONDS = 20.0  # after which there is a first recommendation, though not all of the quick models are trained
+STOPPED = "the climb was stopped before it was trained; the same command goes on"
 SECONDS_PER_MEGABYTE = 0.8  # to tokenize a megabyte of text for all models, and to count it
 
 
@@ -65,62 +54,121 @@ class Observer:
 
     def on_model_end(self, row: Row) -> None: ...
 
+    def on_first_recommendation(self, sentence: str) -> None: ...
+
+    def on_evaluation(self, row: Row) -> None: ...
+
 
 def run_climb(
     experiment: Experiment, *, budget: float, models: Sequence[str] | None = None, adopted: Sequence[str] = (), command: str = "",
     observer: Observer | None = None, began: float | None = None, cost: CostCriterion = "train",
+    prepare: Callable[[Sequence[ClimbModel]], None] = lambda models: None, publish: Callable[[Report], object] = lambda report: None,
 ) -> Report:  # fmt: skip
     """Train and evaluate each model within `budget` seconds, counted from `began`; one that fails is listed with the reason and never stops the rest.
-    `cost` is compared first among the models that are as good as the best."""
+    `cost` is compared first among the models that are as good as the best. `prepare` is called with models before the first of them is trained, and
+    its time is not counted; `publish` with the report when there is a first recommendation, and at the end."""
     check_writable(experiment.out)
-    began = time.monotonic() if began is None else began
+    clock = ClimbClock(time.monotonic() if began is None else began)
     if experiment.example_kind and not experiment.metric:
         experiment = replace(experiment, metric=choose_metric(experiment.example_kind, experiment.train))
     chosen = choose_models(models_for(experiment.example_kind, adopted, bool(experiment.pairs.train)), models, adopted, bool(experiment.example_kind))
     report = open_report(experiment, budget, command)
-    rows: dict[str, Row] = {row["model"]: row for row in report["rows"] if "run" in row}
+    rows: dict[str, Row] = {row["model"]: row for row in report["rows"]}
     fitting, reason = models_within(chosen, budget, experiment.megabytes) if not rows else (chosen, "")
     if reason:
         say(reason)
         rows |= {model.name: {"model": model.name, "not_tried": reason} for model in chosen if model not in fitting}
-    used, compared = report["seconds_used"], set[str]()
+    used = report["seconds_used"]
     observer = observer or Observer()
     observer.on_start([model.name for model in chosen])
 
     def save() -> None:
         report["rows"] = [rows[model.name] for model in chosen if model.name in rows]
-        if rows.keys() - compared:  # a comparison of many models on many examples takes seconds
-            report["recommendation"] = recommend(report["rows"], experiment, cost)
-            compared.update(rows)
-        report["seconds_used"] = round(used + time.monotonic() - began, 3)
+        report["seconds_used"] = round(used + clock.budget_seconds(), 3)
         write_json(experiment.out / REPORT_FILE, report)
 
-    experiment = replace(experiment, plans=Plans(report["plans"], save), peak_memory_mb=report["peak_memory_mb"])
-    for model in fitting:
-        if model.name not in rows:
+    def train(models: Sequence[ClimbModel]) -> None:
+        waiting = [model for model in models if model.name not in rows]
+        with clock.pause():
+            prepare(waiting)
+        for model in waiting:
             if model.learns_by == "gradient" and not report["time_shares"]:
                 add_label_curves(report, experiment, LABEL_CURVE_SHARE * budget)  # of what is recommended so far
                 tokenize_corpus(experiment, fitting)  # for all now: the first model would pay for the others
-                report["time_shares"] = allot([own for own in fitting if own.name not in rows], budget - used - (time.monotonic() - began))
+                report["time_shares"] = allot(waiting, budget - used - clock.budget_seconds())
             observer.on_model_begin(model.name)
             rows[model.name] = run_model(model, experiment, report["time_shares"].get(model.name) or SWEEPING_SHARE * budget)
+            save()
+            observer.on_model_end(rows[model.name])
+            is_last = model.learns_by != "gradient" and model is waiting[-1]
+            if is_last or (model.learns_by != "gradient" and clock.seconds() > FIRST_SECONDS and "first_recommendation" not in report):
+                recommend_so_far()
+
+    def recommend_so_far() -> None:
+        found = recommend_first(rows.values(), experiment, clock.seconds())
+        if found is None or report.get("first_recommendation", {}).get("scores") == found["scores"]:
+            return
+        report["first_recommendation"] = found
         save()
-        observer.on_model_end(rows[model.name])
+        if slow:  # or the last recommendation follows at once
+            observer.on_first_recommendation(describe_first(found)["en"])
+            publish(report)
+
+    experiment = replace(experiment, plans=Plans(report["plans"], save), peak_memory_mb=report["peak_memory_mb"])
+    quick, slow = ([model for model in fitting if (model.learns_by == "gradient") == by_gradients] for by_gradients in (False, True))
+    try:
+        train(sorted(quick, key=lambda model: model.reads_corpus))  # a large corpus takes long to read
+        train(slow)
+    except KeyboardInterrupt:
+        report["is_stopped"] = True
+        say("stopped; the models that are done are evaluated on the test examples, and a second Ctrl-C ends at once")
+        rows |= {model.name: {"model": model.name, "not_tried": STOPPED} for model in fitting if model.name not in rows}
+    evaluate_rows([rows[model.name] for model in chosen], experiment, observer, save)
+    report["recommendation"] = recommend([rows[model.name] for model in chosen], experiment, cost)
     if baseline := baseline_of(experiment):
         report["baseline"] = baseline
-        add_label_curves(report, experiment, budget - used - (time.monotonic() - began))
-        save()
+        if not report.get("is_stopped"):  # who stops a climb does not wait for more
+            add_label_curves(report, experiment, budget - used - clock.budget_seconds())
+    save()
+    publish(report)
     return report
 
 
-def baseline_of(experiment: Experiment) -> ReportBaseline | None:
-    """The prediction that needs no learning, on the test examples; None where the task has none."""
-    found = simple_baseline(experiment.train) if experiment.train and experiment.test else None
-    if found is None:
-        return None
-    name, predict = found
-    score = score_with_interval(experiment.metric, experiment.example_kind, experiment.test, predict(experiment.test))
-    return {"name": name, "metric": experiment.metric, "score": score}
+class ClimbClock:
+    """Seconds since a climb began: all of them, and those that count for its budget."""
+
+    def __init__(self, began: float) -> None:
+        self.began, self.paused = began, 0.0
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.paused += time.monotonic() - started
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def budget_seconds(self) -> float:
+        return self.seconds() - self.paused
+
+
+def evaluate_rows(rows: Sequence[Row], experiment: Experiment, observer: Observer, save: Callable[[], None]) -> None:
+    """On the test examples, the models that have learnt from the labels; the report is saved after each of them."""
+    waiting = [row for row in rows if "metric" in row and "score" not in row and "run" in row]
+    if waiting:
+        say(f"evaluating {len(waiting)} model{'s' if len(waiting) > 1 else ''} on {len(experiment.test):,} test examples")
+    for row in waiting:
+        measured = guard(partial(evaluate_run, experiment, experiment.out / row["run"]))
+        if "failed" in measured:
+            row.pop("run")
+        row.update(measured)
+        if "failed" not in measured and (reason := why_not_learnt(row, experiment)):
+            row["not_learnt"] = reason
+        save()
+        observer.on_evaluation(row)
 
 
 def choose_models(models: list[ClimbModel], wanted: Sequence[str] | None, adopted: Sequence[str], has_labels: bool) -> list[ClimbModel]:
@@ -198,7 +246,10 @@ def open_report(experiment: Experiment, budget: float, command: str) -> Report:
     try:
         before = json.loads(path.read_text("utf-8"))
         if (number := before.get("format")) == FORMAT:
-            kept = {name: before[name] for name in ("rows", "seconds_used", "plans", "time_shares", "peak_memory_mb")}
+            kept = {name: before[name] for name in ("seconds_used", "plans", "time_shares", "peak_memory_mb")}
+            is_final = before["budget"] == budget  # what there was no time for then
+            kept["rows"] = [row for row in before["rows"] if "run" in row or (is_final and row.get("not_tried", STOPPED) != STOPPED)]
+            kept |= {"first_recommendation": before["first_recommendation"]} if "first_recommendation" in before else {}
             begun_with = before["settings"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return new
@@ -210,15 +261,10 @@ def open_report(experiment: Experiment, budget: float, command: str) -> Report:
 
 def run_model(model: ClimbModel, experiment: Experiment, share: float) -> Row:
     """The row of one model: what was measured, or why it failed, and what became of its share of the time."""
-    row: Row = {"model": model.name}
     began = time.monotonic()
-    try:
-        row |= model.train(experiment, share)
-    except StairsError as error:
-        return {**row, "failed": str(error)}
-    except Exception as error:  # a bug in one model is not to cost the others
-        sentence = f"a bug: {type(error).__name__}: {error}; train it by itself with --debug and report it"
-        return {**row, "failed": sentence, "is_bug": True}
+    row: Row = {"model": model.name, **guard(lambda: model.train(experiment, share))}
+    if "failed" in row:
+        return row
     training = row.pop("training", [])
     if model.learns_by == "gradient":
         row["time"] = time_report(share, time.monotonic() - began, training)
@@ -227,39 +273,18 @@ def run_model(model: ClimbModel, experiment: Experiment, share: float) -> Row:
     return row
 
 
+def guard(measure: Callable[[], Row]) -> Row:
+    """What is measured, or why that failed: a bug in one model is not to cost the others."""
+    try:
+        return measure()
+    except StairsError as error:
+        return {"failed": str(error)}
+    except Exception as error:
+        return {"failed": f"a bug: {type(error).__name__}: {error}; train it by itself with --debug and report it", "is_bug": True}
+
+
 def time_report(given: float, used: float, training: Sequence[LastLine]) -> RowTime:
     """The share of the time that was given and used, and how much of it was updates."""
     phases = [own["seconds_by_phase"] for own in training if "seconds_by_phase" in own]
     updates, evaluation, encoding = (round(sum(own.get(name, 0.0) for own in phases), 3) for name in ("updates", "evaluation", "encoding"))
     return {"given": round(given, 3), "used": round(used, 3), "updates": updates, "evaluation": evaluation, "encoding": encoding}
-
-
-def why_not_learnt(row: Row, experiment: Experiment) -> LocalizedText | None:
-    """Why a model cannot be recommended although it was trained."""
-    made = [row[name] for name in ("updates", "finetuning_updates") if name in row and not row.get("is_adopted")]
-    if made and min(made) < MIN_UPDATES:
-        return message("few_updates", updates=min(made))
-    level = constant_score(experiment) if row.get("metric") in ("accuracy", "micro_f1") else 0.0
-    if "score" in row and row["score"]["value"] <= level:
-        return message(LIKE_GUESSING.get(experiment.example_kind, "like_majority"), level=level)
-    bits = row["bits_per_character"]["value"] if "bits_per_character" in row else 0.0
-    if "score" not in row and row.get("unigram_bits", math.inf) <= bits:
-        return message("like_unigram", level=row["unigram_bits"])
-    return None
-
-
-def constant_score(experiment: Experiment) -> float:
-    """The accuracy of always predicting the most frequent label of the training examples; of guessing among several choices; the micro F1 of always
-    predicting the most frequent labels."""
-    if experiment.example_kind == "multilabel":
-        splits = (experiment.train, experiment.test)
-        learnt, gold = ([example.labels for example in split if isinstance(example, MultiLabelText)] for split in splits)
-        return multilabel_metrics(gold, [frequent_labels(learnt)] * len(gold))["micro_f1"]["value"]
-    choices = [len(example.choices) for example in experiment.test if isinstance(example, MultipleChoice)]
-    if choices:
-        return sum(1 / count for count in choices) / len(choices)
-    if experiment.example_kind not in ("classify", "compare"):
-        return 0.0
-    train, test = ([getattr(example, "label", None) for example in split] for split in (experiment.train, experiment.test))
-    majority = Counter(train).most_common(1)[0][0]
-    return test.count(majority) / len(test)

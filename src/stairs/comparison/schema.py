@@ -41,7 +41,7 @@ class PretrainingCost(TypedDict):
 
 
 class Row(TypedDict, total=False):
-    """One model. A row without `run` has `not_tried` or `failed` instead."""
+    """One model. A row without `run` has `not_tried` or `failed` instead; one without `score` waits for the test examples."""
 
     model: str
     not_tried: str
@@ -60,7 +60,8 @@ class Row(TypedDict, total=False):
     perplexity: Interval
     unigram_bits: float  # bits per character of one who knows only how often each token occurs
     metric: str
-    score: Interval
+    validation: Interval  # on the validation examples, known before the score
+    score: Interval  # on the test examples
     outcomes: "Outcomes"  # how each test example turned out; `tasks.outcomes`
     predictions: list[str]  # for the first test examples
     details: ModelDetails  # on the test examples, by label or by type of span
@@ -121,6 +122,16 @@ class LabelCurve(TypedDict):
     forecasts: list[LabelCurvePoint]  # with as many labels as there are to train on, twice and four times as many
 
 
+class FirstRecommendation(TypedDict):
+    """Of the models that take seconds, before the others begin: the best on the validation examples, since the test examples stay closed."""
+
+    model: str
+    metric: str
+    examples: int  # for validation
+    seconds: float  # since the climb began
+    scores: dict[str, float]  # of each model so far
+
+
 class ShownExample(TypedDict):
     text: str
     gold: str
@@ -155,4 +166,6 @@ class Report(TypedDict):
     baseline: NotRequired[ReportBaseline]  # where the task has one
     label_curves: NotRequired[list[LabelCurve]]  # of tfidf, and of the recommended model
     label_note: NotRequired[LocalizedText]  # why one is missing
+    first_recommendation: NotRequired[FirstRecommendation]
+    is_stopped: NotRequired[bool]  # by Ctrl-C, before all models were trained
     folder: NotRequired[str]  # where the report lies; not written

@@ -23,7 +23,8 @@ HEAD = f"{COLUMNS[0]:{WIDTHS[0]}} " + " ".join(f"{name:>{width}}" for name, widt
 def row_cells(row: Row) -> list[str]:
     """Of a model that was trained, as COLUMNS names them."""
     bits = f"{row['bits_per_character']['value']:.4f}" if "bits_per_character" in row else ""
-    score = "{value:.4f} ({low:.4f}-{high:.4f})".format(**row["score"]) if "score" in row else ""
+    validated = f"{row['validation']['value']:.4f} (validation)" if "validation" in row else ""
+    score = "{value:.4f} ({low:.4f}-{high:.4f})".format(**row["score"]) if "score" in row else validated
     speed = f"{row['ms_per_text']:.3f}" if "score" in row else ""
     memory = [f"{peak:.0f}" if peak is not None else "" for peak in (row.get("training_mb"), row.get("answering_mb"))]
     times = [f"{row['cpu_seconds']:.2f}{'+' if row.get('is_adopted') else ''}", f"{row['seconds']:.2f}"]
@@ -71,12 +72,15 @@ class LineObserver(Observer):
     def on_model_end(self, row: Row) -> None:
         say(row_line(row))
 
+    def on_first_recommendation(self, sentence: str) -> None:
+        say(sentence)
+
 
 class TableObserver(Observer):
     """The whole table from the start; below it the last message of the model in training, and how much time is left."""
 
-    def __init__(self, budget: float) -> None:
-        self.budget, self.began = budget, time.monotonic()
+    def __init__(self, budget: float, console: Console) -> None:
+        self.budget, self.console, self.began = budget, console, time.monotonic()
         self.models: list[str] = []
         self.rows: dict[str, Row] = {}
         self.current: str | None = None
@@ -90,6 +94,12 @@ class TableObserver(Observer):
 
     def on_model_end(self, row: Row) -> None:
         self.rows[row["model"]] = row
+
+    def on_evaluation(self, row: Row) -> None:
+        self.rows[row["model"]], self.current = row, None
+
+    def on_first_recommendation(self, sentence: str) -> None:
+        self.console.print(Text(sentence))  # above the table, where it stays
 
     def show_line(self, sentence: str) -> None:
         self.last_line = sentence
@@ -122,10 +132,11 @@ def observe(budget: float) -> Iterator[Observer]:
     if not progress.bars_enabled or progress.is_notebook():  # a table that is drawn again and again needs a terminal
         yield LineObserver()
         return
-    table = TableObserver(budget)
+    console = Console(stderr=True)
+    table = TableObserver(budget, console)
     progress.listener = table.show_line
     try:
-        with Live(table, console=Console(stderr=True), refresh_per_second=4, transient=True):
+        with Live(table, console=console, refresh_per_second=4, transient=True):
             yield table
     finally:
         progress.listener = None
