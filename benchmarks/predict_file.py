@@ -10,8 +10,11 @@ import argparse
 import csv
 import itertools
 import os
+import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,11 +109,21 @@ def ask(run: Path, new: Path, folder: Path, limit: bool = False) -> Usage:
             short.write_text("".join(itertools.islice(file, 200)), "utf-8")
         new = short
     command = [sys.executable, "-m", "stairs", "ask", str(run), "--file", str(new), "--out", str(folder / "predictions.csv"), "--quiet"]
-    process = os.posix_spawn(sys.executable, command, os.environ)
-    _, status, used = os.wait4(process, 0)
-    if status:
+    process, peak = subprocess.Popen(command), 0.0
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        peak = max(peak, peak_megabytes(process.pid))
+        time.sleep(0.02)
+    if ended[1]:
         sys.exit(f"{' '.join(command)} failed")
-    return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss / 1000)
+    return Usage(ended[2].ru_utime + ended[2].ru_stime, peak)
+
+
+def peak_megabytes(process: int) -> float:
+    """Of the program alone: what the system says of an ended process counts the memory of the one that started it, too."""
+    with suppress(OSError, IndexError):
+        status = Path(f"/proc/{process}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) / 1000
+    return 0.0
 
 
 if __name__ == "__main__":
