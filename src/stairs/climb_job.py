@@ -53,6 +53,7 @@ class ClimbJob:
     order: int = 3
     plans_from: str | None = None
     out: str | None = None
+    no_texts: bool = False
     seed: int = 0
     keep_checkpoints: bool = False
     reading: CorpusOptions = field(default_factory=CorpusOptions)
@@ -120,6 +121,7 @@ class ClimbJob:
             out=out,
             corpus_hash=text.corpus.content_hash if reads_corpus else "",
             seed=self.seed,
+            no_texts=self.no_texts,
             order=self.order,
             megabytes=text.megabytes if reads_corpus else 0.0,
             plans_from=Path(self.plans_from) if self.plans_from else None,

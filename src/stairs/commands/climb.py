@@ -35,6 +35,7 @@ class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFl
     order: int = 3  # order of the n-grams
     plans_from: str | None = None  # folder of another climb whose model sizes and clocks this one repeats; new ones if not given
     out: str | None = None  # folder of the report and the runs; runs/climb-DATA if not given
+    no_texts: bool = False  # keep the texts of examples out of the report: it names file and line instead
     seed: int = 0  # random seed
     keep_checkpoints: bool = False  # keep the optimizer states and checkpoints of the runs, which are deleted when the climb ends
     verbose: bool = False  # a line for every evaluation on validation data
@@ -46,7 +47,7 @@ def main(arguments: list[str]) -> int:
     models = (options.models,) if options.models else ()
     own = (
         "corpus", "labels", "pairs", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed",
-        "keep_checkpoints",
+        "keep_checkpoints", "no_texts",
     )  # fmt: skip
     given = {name: getattr(options, name) for name in own}
     job = ClimbJob(options.data, models=models, columns=options.columns(), reading=options, tokenizing=options, **given)

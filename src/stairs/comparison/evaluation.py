@@ -9,7 +9,7 @@ from typing import cast
 
 from safetensors import safe_open
 
-from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, example_text
+from stairs.comparison.experiment import LABEL_ANSWERS, SHOWN_EXAMPLES, Experiment, example_text
 from stairs.comparison.messages import message
 from stairs.comparison.schema import FirstRecommendation, LastLine, LocalizedText, ReportBaseline, Row
 from stairs.peak_memory import PeakMemory
@@ -47,7 +47,7 @@ def evaluate_run(experiment: Experiment, folder: Path) -> Row:
     row: Row = {
         "score": evaluation.metrics[metric],
         "outcomes": evaluation.outcomes,
-        "predictions": evaluation.answers,
+        "predictions": [""] * len(questions) if experiment.no_texts and experiment.example_kind not in LABEL_ANSWERS else evaluation.answers,
         "details": evaluation.details,
         "ms_per_text": per_text,
         "answering_mb": peak.megabytes,

@@ -15,6 +15,7 @@ from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.run import MODEL_FOLDER, RUN_FILE
 from stairs.training.run_plans import RunPlan
 
+LABEL_ANSWERS = ("classify", "multilabel", "regress", "compare")  # tasks whose answers are no texts
 SHOWN_EXAMPLES = 40  # test examples whose predictions the report holds
 
 
@@ -44,6 +45,7 @@ class Experiment:
     megabytes: float = 0.0  # of text
     plans_from: Path | None = None  # the folder of another climb, whose plans and clocks this one follows
     example_kind: str = ""  # what the labels are for; empty if there are none
+    no_texts: bool = False  # the report holds no text of an example, but where it stands
     metric: str = ""  # selects the best weights and ranks the models
     pair_tokenizer: TokenizerSpec | None = None  # of both languages, if sentences are translated
     pairs: PairSplits = NO_PAIRS  # translations on which cove is pretrained

@@ -18,7 +18,7 @@ from typing import cast
 
 from stairs import machine
 from stairs.comparison.evaluation import baseline_of, evaluate_run, recommend_first, why_not_learnt
-from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, Plans, example_text
+from stairs.comparison.experiment import LABEL_ANSWERS, SHOWN_EXAMPLES, Experiment, Plans, example_text
 from stairs.comparison.label_curves import add_label_curves
 from stairs.comparison.messages import describe_first
 from stairs.comparison.models import ClimbModel, models_for
@@ -232,6 +232,10 @@ def open_report(experiment: Experiment, budget: float, command: str) -> Report:
     """The report of the climb to resume, or a new one without rows. A report of other data or settings is refused."""
     texts = map(example_text, experiment.test[:SHOWN_EXAMPLES])
     shown: list[ShownExample] = [{"text": own.question.replace("\t", " | ")[:MAX_CHARACTERS], "gold": own.gold} for own in texts]
+    if experiment.no_texts:
+        locations = [Path(example.where).name for example in experiment.test[:SHOWN_EXAMPLES]]
+        has_label_answers = experiment.example_kind in LABEL_ANSWERS
+        shown = [{"text": location, "gold": own["gold"] if has_label_answers else ""} for location, own in zip(locations, shown, strict=True)]
     settings: ReportSettings = {
         "seed": experiment.seed, "order": experiment.order, "text": experiment.corpus_hash, "task": experiment.example_kind,
         "labelled": experiment.fingerprint, "metric": experiment.metric,
