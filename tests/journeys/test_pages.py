@@ -13,6 +13,7 @@ from stairs.text import sentences
 from stairs.text.shards import FORMAT as shards_format
 from stairs.text.tokenizers.spec import FORMAT as tokenizer_format
 from stairs.training.run import FORMAT as run_format
+from stairs.training.run_file import FORMAT as run_file_format
 from stairs.version import __version__
 from tests.journeys.pages import PAGES, ROOT
 
@@ -79,7 +80,7 @@ def test_the_tree_names_every_folder():
 def test_the_changelog_has_the_numbers_of_the_formats():
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     listed = [int(number) for number in re.findall(r"^\| .* \| (\d+) \|$", changelog, re.M)]
-    assert listed == [run_format, report_format, shards_format, tokenizer_format]
+    assert listed == [run_format, report_format, shards_format, tokenizer_format, run_file_format]
     assert f"## [{__version__}]" in changelog and f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 

@@ -50,6 +50,7 @@ def folder(tmp_path_factory) -> Iterator[Path]:
                 shell.follow(command)
         text = (shell.folder / "tales.txt").read_text()
         (shell.folder / "text.txt").write_text(f"{text}\nThe bird sang.\n")  # not the journey's, whose shards would be in the cache
+        shutil.copy(shell.folder / "notes.csv", shell.folder / "new.csv")
         (shell.folder / "notes.csv").rename(shell.folder / "labels.csv")
         for line in typed(README):
             if line.startswith("stairs ") and not line.startswith("stairs open"):
