@@ -111,7 +111,8 @@ class ClimbJob:
         reads_corpus = example_kind != "translate"
         corpus = inputs.corpus or (training_texts(splits) if splits and reads_corpus and not is_embedded else ())
         reading = replace(self.reading, text=inputs.text if inputs.corpus else None)
-        text = open_text(corpus, reading, self.tokenizing, splits if reads_corpus else None, is_embedded=is_embedded)
+        may_hold_test_text = reads_corpus and (is_embedded or bool(inputs.corpus))  # the texts of the training examples are no test texts
+        text = open_text(corpus, reading, self.tokenizing, splits if may_hold_test_text else None, is_embedded=is_embedded)
         from stairs.comparison.experiment import Experiment, Plans
         from stairs.comparison.runner import load_plans
         from stairs.tasks.metrics import choose_metric

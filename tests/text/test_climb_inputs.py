@@ -88,7 +88,7 @@ def test_named_columns_are_those_of_the_table(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("header", "row", "sentence_of_error"),
     [
-        (("id", "price"), lambda i: (i, i * 1.5), "no text column among 'id', 'price'; name it with --text"),
+        (("id", "price"), lambda i: (i, i * 1.5), "no column for text among 'id', 'price'; .* name them with --text"),
         (("label", "price"), lambda i: ("ab"[i % 2], i * 1.5), "no word in any text, such as '0.0'; name the column of the texts with --text"),
         (("text", "label"), lambda i: (sentence(i), f"r{i}"), "40 different values in 40 rows, such as 'r0', so it looks like an id"),
         (("text", "label"), lambda i: (sentence(i), "x"), "all 40 rows have the label 'x'; give rows of another label"),
@@ -106,3 +106,11 @@ def test_a_table_that_nothing_can_be_learnt_from_is_refused_before_anything_is_w
 def test_flags_about_labels_need_a_file_with_labels(tmp_path, keywords):
     with pytest.raises(BadInput, match="is about labels; give a file with labels"):
         inputs("one.txt", "two.txt", **keywords)
+
+
+def test_training_texts_stay_in_their_corpus_though_they_share_sentences_with_test_texts(tmp_path, messages):
+    endings = ("We will be back.", "Never again.")
+    reviews = write(tmp_path / "reviews.csv", ("review", "stars"), lambda i: (f"{sentence(i)}. {endings[i % 2]}", i % 2))
+    job = ClimbJob.from_keywords((str(reviews),), {})
+    experiment = job.experiment(job.inputs(), tmp_path / "climb")
+    assert experiment.removed_text == {} and not [line for line in messages if "Left out of the corpus" in line]
