@@ -87,7 +87,7 @@ function card(run, question, isCurrent) {
 // The answer itself, then the alternatives with their probabilities or cosines.
 function answerElements(answer) {
   const parts = [];
-  const main = answer.filled ?? answer.translation ?? answer.continuation ?? answer.verdict ?? answer.answer ?? answer.label;
+  const main = answer.filled ?? answer.translation ?? answer.continuation ?? answer.verdict ?? answer.answer ?? answer.label ?? answer.labels?.join(", ") ?? answer.value;
   if (main != null) parts.push(make("p", { class: "answer" }, String(main)));
   for (const blank of answer.blanks ?? []) parts.push(bars(blank.words.map(({ word, probability }) => [word, probability])));
   if (answer.next) parts.push(bars(answer.next.map((entry) => [entry.readable, entry.probability])));
