@@ -231,7 +231,8 @@ class TuneJob:
 
         floors = BASELINE_TASKS.get(example_kind, {})
         if self.needs_no_run and self.run not in floors:
-            kinds = " and ".join(kind for kind, models in BASELINE_TASKS.items() if self.run in models)
+            *first, last = (kind for kind, models in BASELINE_TASKS.items() if self.run in models)
+            kinds = f"{', '.join(first)} and {last}" if first else last
             others = f"{', '.join(floors)} or " if floors else ""
             raise Unsupported(f"{self.run} learns {kinds} only; for {example_kind} give {others}a run whose model encodes")
         layers = self.transfer_options.layers

@@ -78,7 +78,7 @@ def test_the_same_in_python(folder):
     [
         (["bert", "ud.conllu", "--transfer", "features"], "--transfer features trains none of it; use full or top"),
         (["gpt", "ud.conllu"], "--structural-positions is for bert, and this is a gpt run"),
-        (["tfidf", "ud.conllu"], "tfidf learns classify and compare only; for tag give hmm, crf or a run"),
+        (["tfidf", "ud.conllu"], "tfidf learns classify, multilabel, regress, compare and choose only; for tag give hmm, crf or a run"),
     ],
 )
 def test_what_cannot_be(arguments, says, capsys):

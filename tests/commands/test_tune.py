@@ -191,7 +191,7 @@ def test_models_that_need_no_run(example_kind, model, folder, capsys):
 
 def test_a_model_of_other_labels_is_refused(folder, capsys):
     for model, example_kind, says in (
-        ("ngram", "compare", "ngram learns classify only; for compare give tfidf or a run whose model encodes"),
+        ("ngram", "compare", "ngram learns classify and multilabel only; for compare give tfidf or a run whose model encodes"),
         ("hmm", "classify", "hmm learns tag only; for classify give tfidf, ngram or a run whose model encodes"),
         ("overlap", "tag", "overlap learns span only; for tag give hmm, crf or a run whose model encodes"),
     ):

@@ -1,4 +1,4 @@
-"""The way from a spreadsheet to predictions is true in both languages: its commands run in order in an empty folder, and print what the pages show."""
+"""The way from a spreadsheet to predictions is true in both languages: its commands run in order in an empty folder and print what it shows."""
 
 import re
 

@@ -16,6 +16,8 @@ REVIEWS = [
     for word, label in (("good", "pos"), ("bad", "neg"), ("fine", "pos"), ("poor", "neg")) for thing in ("film", *FOODS) for city in CITIES
 ]  # fmt: skip
 WORDS = ANIMALS + FOODS
+TOPICS = [(f"{word} in {city}", label) for words, label in ((ANIMALS, "animal;place"), (FOODS, "food")) for word in words for city in CITIES]
+STARS = [(text, 4.5 if label == "pos" else 1.0 + number % 3 / 2) for number, (text, label) in enumerate(REVIEWS)]
 PAIRS = [(f"a {one}", f"the {two}", "same" if (one in ANIMALS) == (two in ANIMALS) else "other") for one in WORDS for two in WORDS]
 SCORES = [(first, second, 4.5 if label == "same" else 0.5) for first, second, label in PAIRS]
 TAGS = ["O", "O", "O", "O", "B-place", "O"]
@@ -69,5 +71,11 @@ def every_run(folder: Path) -> "dict[str, stairs.tasks.task.Task]":
         "crf": stairs.tune("crf", TAGGED, out="runs/crf"),
         "overlap": stairs.tune("overlap", folder / "squad.json", out="runs/overlap"),
         "ngram_classifier": stairs.tune("ngram", REVIEWS, out="runs/ngram-classifier"),
+        "topics": bert.tune(TOPICS, task="multilabel", out="runs/topics", **once),
+        "tfidf_topics": stairs.tune("tfidf", TOPICS, task="multilabel", out="runs/tfidf-topics"),
+        "ngram_topics": stairs.tune("ngram", TOPICS, task="multilabel", out="runs/ngram-topics"),
+        "stars": bert.tune(STARS, task="regress", out="runs/stars", **once),
+        "tfidf_stars": stairs.tune("tfidf", STARS, task="regress", out="runs/tfidf-stars"),
+        "tfidf_quiz": stairs.tune("tfidf", QUIZ, task="choose", out="runs/tfidf-quiz"),
         "vector_classifier": stairs.tune("runs/vectors", REVIEWS, out="runs/vector-classifier"),
     }

@@ -56,7 +56,7 @@ def test_each_answer_is_read_after_the_context(tokenizer):
 def test_it_learns_answers_is_saved_and_is_the_same_whatever_else_is_in_the_batch(tokenizer, tmp_path):
     task = new_task("choose", encoder("bert", tokenizer), tokenizer, TRAIN)
     validation = examples("choose", 80)[60:]
-    fit(task, LabelledSplits(TRAIN, validation), tmp_path / "run", TrainingOptions(epochs=16, learning_rate=3e-3, precision="fp32"))
+    fit(task, LabelledSplits(TRAIN, validation), tmp_path / "run", TrainingOptions(epochs=8, learning_rate=3e-3, precision="fp32"))
     saved = load(tmp_path / "run")
     metrics = saved.evaluate_examples(validation)
     assert metrics["accuracy"]["value"] >= 0.8 > metrics["guessing_accuracy"] == pytest.approx((1 / 2 + 1 / 3) / 2) and metrics["questions"] == 20

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 ABOUT = """A picture of a run and a text, as SVG, PNG or HTML, or its data as JSON. tokens: any run; mask: most; backoff: n-grams; surprise, next:
 language models; distribution: those and translation; blanks, surprise, training-row: bert; neighbours, strips, map, analogy, update, windows: word
 vectors; onehot: those and tables of tokens; alignment, tree: translation; attention, lines, heads, embeddings, arithmetic, patterns, positions,
-waves: models with attention; receptive-field: models that read context; layers: models with several; senses: the senses of a word; reasons, nearest,
-confusion, mix: tuned runs. Several texts are separate lines: words to look up, or for senses examples as in "river: the bank of the river"."""
+waves: models with attention; receptive-field: models that read context; layers: models with several; look-alikes: elmo --softmax cnn; senses: the
+senses of a word; reasons, nearest, confusion, mix: tuned runs. Several texts are separate lines: words to look up, or for senses examples as in
+"river: the bank of the river"."""
 ENDINGS = (".svg", ".png", ".html", ".json")
 
 

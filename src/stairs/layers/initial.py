@@ -25,6 +25,7 @@ from stairs.randomness import generator
 
 SCALE_DOWN = 20
 LENGTHENED_BELOW = 256  # width
+NARROWEST = 64  # width of `nano`; narrower models were not measured, and start with short waves and token vectors
 
 
 @torch.no_grad()
@@ -63,7 +64,9 @@ def scale_down(*tables: nn.Module | None) -> None:
 @torch.no_grad()
 def lengthen_narrow(tokens: nn.Embedding) -> None:
     """Start the token vectors of a narrow model as long as those of width 256, so that the waves beside them do not hide which token it is."""
-    tokens.weight.mul_(max(1.0, (LENGTHENED_BELOW / tokens.weight.shape[1]) ** 0.5))
+    width = tokens.weight.shape[1]
+    if NARROWEST <= width < LENGTHENED_BELOW:
+        tokens.weight.mul_((LENGTHENED_BELOW / width) ** 0.5)
 
 
 @torch.no_grad()
@@ -74,8 +77,12 @@ def fold_in_bias(table: torch.Tensor, bias: torch.Tensor, offset: float) -> None
 
 
 FASTEST, SLOWEST = 2.0, 1 / 40  # frequencies: the first tells a neighbour from the next one, the last a near token from a far one
-POSITION_SCALE = 0.2  # amplitude of the waves: about as long as token vectors become in training, which would soon drown shorter ones
 SHARPNESS = 1.1  # how strongly queries and keys read the waves
+
+
+def position_scale(width: int) -> float:
+    """The amplitude of the waves: about as long as token vectors become in training, which would soon drown shorter ones."""
+    return 0.2 if width >= NARROWEST else 0.05
 
 
 @torch.no_grad()
@@ -87,7 +94,7 @@ def init_local_heads(positions: nn.Embedding, blocks: nn.Module, seed: int) -> N
     if not len(frequencies):  # a head of width 1 is too narrow for a wave
         return
     part = torch.linalg.qr(torch.randn(width, 2 * len(frequencies), generator=generator(seed, "neighbours")))[0].T
-    positions.weight.copy_(POSITION_SCALE * waves(torch.arange(length), frequencies) @ part)
+    positions.weight.copy_(position_scale(width) * waves(torch.arange(length), frequencies) @ part)
     set_head_offsets(attentions, neighbour_offset, frequencies, part)
 
 

@@ -42,12 +42,12 @@ from stairs.layers.attention_positions import SEGMENT_STRIDE
 from stairs.layers.block import ACTIVATIONS, FastInput, remove_biases
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import (
-    POSITION_SCALE,
     init_local_heads,
     init_local_heads_sinusoidal,
     initialize,
     lengthen_narrow,
     neighbour_offset,
+    position_scale,
     scale_down,
 )
 from stairs.layers.memory import run_after_memory
@@ -115,7 +115,7 @@ class BERT(Model):
         self.tokens = nn.Embedding(config.vocab_size, width)
         self.segments = None if config.has_relative_segments else nn.Embedding(config.segments, width)
         self.mask_vector = nn.Embedding(1, width) if config.has_relative_segments else None
-        self.positions = added_positions(config, POSITION_SCALE)
+        self.positions = added_positions(config, position_scale(config.width))
         self.depths = DepthEmbedding(config.tree_distance, width) if config.tree_distance else None
         self.norm = nn.Identity() if config.has_relative_segments else nn.LayerNorm(width, config.epsilon)
         self.dropout = Dropout(config.dropout)

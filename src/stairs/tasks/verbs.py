@@ -125,7 +125,7 @@ class Verbs(RunVerbs):
     @python_verb
     def predict_proba(self, texts: Texts, second: Texts | None = None) -> np.ndarray:
         """P(label | text) as an array (N, K), with a column for each of `labels`, in that order; of one text, (K,). Where a text has any number of
-        labels, each column stands for itself, and a row does not sum to 1.
+        labels, each column is a probability of its own, and a row does not sum to 1.
 
         >>> reviews.predict_proba(["a good film", "a bad film"]).shape
         (2, 2)

@@ -12,6 +12,7 @@ the manifest gives. It is unpacked once, into the cache, under the sha256 of the
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import zipfile
@@ -37,7 +38,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every member: the same run is th
 
 
 def is_run_file(path: str | Path) -> bool:
-    return str(path).endswith(SUFFIX) and Path(path).is_file()
+    return str(path).endswith(SUFFIX) and os.path.isfile(path)
 
 
 def write_run_file(run: Path, out: Path) -> dict[str, int]:

@@ -2,6 +2,7 @@
 that it holds."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def run_folder(place: str | Path) -> Path:
     if is_run_file(place):
         return open_run_file(place)
     folder = Path(place)
-    if (folder / RUN_FILE).exists() or not (folder / REPORT_FILE).is_file():
+    if os.path.exists(folder / RUN_FILE) or not os.path.isfile(folder / REPORT_FILE):  # whatever the path, which may be too long for a file
         return folder
     report = read_climb(folder)
     found, runs = recommended_model(report), runs_of(report)

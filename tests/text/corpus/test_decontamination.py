@@ -77,7 +77,7 @@ def test_shards_are_made_of_what_is_left(tmp_path):
 
 def test_a_climb_says_what_it_removed_and_keeps_the_count(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(compilation, "compile_kernels", lambda: None)
+    monkeypatch.setattr(compilation, "compile_kernels", lambda *_, **__: None)
     texts = [f"the {word} cat number {i} sat on the mat" for i in range(30) for word in ("happy", "sad")]
     (tmp_path / "cats.csv").write_text("\n".join(["text,label", *(f"{text},{'good' if 'happy' in text else 'bad'}" for text in texts)]))
     (tmp_path / "corpus.txt").write_text("\n\n".join([*(text.capitalize() for text in texts), *OTHERS]))
