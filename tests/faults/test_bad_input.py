@@ -149,7 +149,7 @@ def test_flags(refused, corpus, arguments, words):
         ("missing.csv", "a,b,c\n1,2,3\n", ("missing.csv:1",)),
         ("empty.csv", "", ("empty.csv",)),
         ("header.csv", "text,label\n", ("header.csv",)),
-        ("label.csv", "text,label\ngood,\nbad,\n", ("label.csv", "no label")),
+        ("label.csv", "text,label\ngood,\nbad,\n", ("label.csv", "has a label")),
         ("bad.jsonl", '{"text": "a", "label": "b"}\n{"text": "a",}\n', ("bad.jsonl:2",)),
         ("picture.csv", PNG, ("picture.csv", "PNG")),
         ("tags.conll", "EU B-ORG\nrejects O\nGerman I-MISC\n", ("tags.conll",)),

@@ -238,7 +238,8 @@ def taught(shards, steps, **settings):
     task.start(0)
     with torch.no_grad():
         for name, weight in task.trained_module.named_parameters():
-            weight.mul_(5 if "blocks" in name and weight.ndim > 1 else 1)  # BERT's first weights are for wider models, and this one has little time
+            is_small = name.startswith("blocks") and name.endswith(("value.weight", "attention.output.weight"))
+            weight.mul_(5 if is_small else 1)  # BERT's first weights are for wider models, and this one has little time
     examples = task.examples(shards)
     optimizer = torch.optim.AdamW(task.trained_module.parameters(), 5e-3, betas=(0.9, 0.98))
     falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min((step + 1) / 50, 1 - step / steps))
