@@ -38,3 +38,10 @@ def test_no_fold_is_learnt_from_and_texts_that_are_alike_share_one():
     assert curve.labels == [20, 40, 80, 160] and sizes[:4] == [20, 40, 80, 160] and curve.is_correct.shape == (200, 4)
     assert curve.is_correct.mean() == pytest.approx(0.5)
     assert measure_curve(learn, EXAMPLES, seconds=0.0) is None
+
+
+def test_texts_of_one_group_share_a_fold():
+    examples = [LabelledText(f"text {number}", "ab"[number % 2], group=f"author {number % 23}") for number in range(200)]
+    folds = fold_numbers(examples)
+    assert all(len(set(folds[author::23].tolist())) == 1 for author in range(23)) and len(set(folds.tolist())) == 5
+    assert measure_curve(lambda part: lambda held_out: ["a"] * len(held_out), [LabelledText("x", "ab"[i % 2], group="one") for i in range(9)]) is None

@@ -40,6 +40,8 @@ def measure_curve(learn: Learner, examples: Sequence[LabelledText], seconds: flo
             break
         train = [examples[i] for i in np.random.default_rng([seed, fold]).permutation(np.flatnonzero(numbers != fold)).tolist()]
         held_out = [examples[i] for i in np.flatnonzero(numbers == fold).tolist()]
+        if not train or not held_out:  # there are fewer groups than folds
+            continue
         columns = []
         for share in SHARES:
             part = train[: max(round(share * len(train)), 2)]

@@ -1,7 +1,7 @@
 """Predictions for labelled texts by models that have not seen them: cross-validation of TF-IDF, which takes seconds.
 
-The texts are split into folds; each fold is predicted by a model of the others. Texts that differ only in case and white space are in one fold, or a
-model would have seen the answer.
+The texts are split into folds; each fold is predicted by a model of the others. Texts of one group, and those that differ only in case and white
+space, are in one fold, or a model would have seen the answer.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ from stairs.tasks.baselines import TFIDF_EXAMPLES
 from stairs.tasks.classifier import logistic_regression, softmax, word_tokenizer
 from stairs.tasks.parts.tfidf import Tfidf
 from stairs.tasks.tfidf_classifier import REGULARIZATION
-from stairs.text.examples import LabelledText, example_hash
+from stairs.text.examples import LabelledText
+from stairs.text.labelled import group_numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -41,17 +42,18 @@ def text_features(examples: Sequence[LabelledText]) -> TextFeatures:
 
 
 def fold_numbers(examples: Sequence[LabelledText], seed: int = 0, folds: int = FOLDS) -> np.ndarray:
-    """The fold of each text; each label is spread over all folds."""
+    """The fold of each text; each label is spread over all folds, as well as groups allow."""
+    groups = group_numbers(examples)
     order = np.random.default_rng(seed).permutation(len(examples)).tolist()
     next_fold: dict[str, int] = {}
-    fold_of: dict[bytes, int] = {}
+    fold_of: dict[int, int] = {}
     numbers = np.zeros(len(examples), np.int64)
     for number in order:
-        label, text = examples[number].label, example_hash(examples[number])
-        if text not in fold_of:
-            fold_of[text] = next_fold.get(label, len(next_fold)) % folds
-            next_fold[label] = fold_of[text] + 1
-        numbers[number] = fold_of[text]
+        label, group = examples[number].label, groups[number]
+        if group not in fold_of:
+            fold_of[group] = next_fold.get(label, len(next_fold)) % folds
+            next_fold[label] = fold_of[group] + 1
+        numbers[number] = fold_of[group]
     return numbers
 
 
