@@ -30,8 +30,9 @@ from side_by_side import PRECISIONS, conditions, data
 from stairs.kernels.allocator import keep_freed_memory
 from stairs.models.bert import BERT
 from stairs.models.settings import SIZES, BERTConfig
+from stairs.tasks.parts.masking import Masker, collate_pairs
 from stairs.tasks.parts.other_objectives import truncate_pair
-from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, Masker, SentencePairs, collate_pairs, sentence_ends
+from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, SentencePairs, sentence_ends
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards import build_shards

@@ -13,8 +13,8 @@ from stairs.models.settings import XLNetConfig
 from stairs.randomness import numpy_generator
 from stairs.tasks import MaskedToken
 from stairs.tasks.parts.document_memory import prepend_memory
+from stairs.tasks.parts.masking import MaskingExample, collate_pairs
 from stairs.tasks.parts.other_objectives import permute
-from stairs.tasks.parts.sentence_pairs import MaskingExample, collate_pairs
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.special import BEGIN, END, MASK
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec

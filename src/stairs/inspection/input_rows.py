@@ -22,7 +22,8 @@ from stairs.models.gpt import GPT
 from stairs.models.transformer import Transformer
 from stairs.randomness import numpy_generator
 from stairs.tasks import MaskedToken, Task
-from stairs.tasks.parts.sentence_pairs import NEXT, MaskingExample, SentencePairs
+from stairs.tasks.parts.masking import MaskingExample
+from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs
 from stairs.tasks.parts.stream import encode_documents
 from stairs.text.batch import IGNORE_INDEX
 from stairs.text.sentences import BLANK_LINES

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from stairs.errors import BadInput
 from stairs.text.special import SPECIAL_TOKENS
 from stairs.text.tokenizers.bulk_tokenization import BulkEncoder
+from stairs.text.tokenizers.joining import join_words
 from stairs.text.tokenizers.spec import assemble_backend, rebuild_model
-from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec, join_words
+from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec
 
 ENGLISH = [
     ["The cat sat on the mat, didn't it?", "It's 3.14 or 1,000 -- well-known (to some)."],

@@ -26,7 +26,7 @@ from stairs.tasks.metrics import ratio
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.parts.fine_tuning import TrainingDefaults, default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
-from stairs.tasks.parts.sentence_pairs import Masker, collate_pairs
+from stairs.tasks.parts.masking import Masker, collate_pairs
 from stairs.tasks.task import Task, TrainingExamples
 from stairs.text.batch import Batch, next_token_batch
 from stairs.text.examples import Example, example_texts

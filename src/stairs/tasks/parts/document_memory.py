@@ -8,7 +8,7 @@ from stairs.errors import BadInput
 from stairs.text.batch import IGNORE_INDEX
 
 if TYPE_CHECKING:
-    from stairs.tasks.parts.sentence_pairs import MaskingExample
+    from stairs.tasks.parts.masking import MaskingExample
 
 
 class DocumentMemory:

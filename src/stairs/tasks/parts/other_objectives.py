@@ -27,7 +27,7 @@ from stairs.fast.masked_decoder import BIDIRECTIONAL, LEFT_TO_RIGHT, RIGHT_TO_LE
 from stairs.text.batch import IGNORE_INDEX
 
 if TYPE_CHECKING:
-    from stairs.tasks.parts.sentence_pairs import MaskingExample
+    from stairs.tasks.parts.masking import MaskingExample
 
 
 def split_passage(

@@ -2,7 +2,8 @@
 
 The passages. Whole sentences of a document fill a passage until it has as many tokens as fit into the context, or, with probability `short_seq_prob`,
 fewer. The sentences of a passage are the same in every epoch, so that all epochs are equally long; where it is split, what the second part is and
-which words are masked follow from (seed, epoch, example). `other_objectives.py` has what other papers do with them.
+which words are masked follow from (seed, epoch, example). `masking.py` masks them, `other_objectives.py` has what other papers
+do with them.
 
 Next sentence. Half of the second parts come from another document, and nothing but the words gives the label away. Where a passage is split, how much
 of the first part is read and how many tokens are left for the second are decided before the label is drawn. Then the second part is, for both labels,
@@ -10,28 +11,24 @@ as many whole sentences after a split as fit, or the beginning of the first of t
 that of a passage of another document. The document may end before the second part is full. So a passage whose document ends soon is paired with one
 whose document ends about as soon, and any other with one whose document goes on.
 
-Masked words. Of the tokens that are targets, most become [MASK], some a random token, and some stay as they are, so that the model must represent
-every word and not only those at a [MASK]; whole words at once (Cui et al. 2019). Evaluation has [MASK] only.
-
 Departures: in the paper a passage of one sentence always gets a random second part, a random part fills the row where a true one may not, and excess
 tokens are cut off at both ends; the last punctuation mark alone then gives away the label of two pairs in three. Here a passage of one sentence
 continues with what follows in its document, or follows what stands before it; the only sentence of a document is split inside, and paired with others
 of that kind. [UNK] is never a target.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import torch
 
 from stairs.errors import BadInput
 from stairs.kernels.pack_sentences import pack_sentences
 from stairs.models.settings import BERTConfig, XLNetConfig
 from stairs.randomness import numpy_generator
-from stairs.tasks.parts.document_memory import DocumentMemory, align_memories, prepend_memory
-from stairs.tasks.parts.other_objectives import permute, prefix_attention_mask, read_in_turn, split_passage, stack_attention_masks, trim
-from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
+from stairs.tasks.parts.document_memory import DocumentMemory, prepend_memory
+from stairs.tasks.parts.masking import Masker, MaskingExample, collate_pairs
+from stairs.tasks.parts.other_objectives import permute, prefix_attention_mask, read_in_turn, split_passage, trim
+from stairs.text.batch import Batch
 from stairs.text.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
@@ -51,20 +48,6 @@ class PretrainingRows(Protocol):
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int, evaluating: bool = False) -> Batch:
         """Some of the rows; the same ones for the same arguments."""
-
-
-@dataclass
-class MaskingExample:
-    """A row of ids (T,), the number of the word that each belongs to, -1 for none that can be a target, and what masking makes of it."""
-
-    ids: np.ndarray
-    words: np.ndarray
-    segments: np.ndarray
-    label: int | None = None
-    targets: np.ndarray | None = None
-    position_ids: np.ndarray | None = None
-    attention_mask: np.ndarray | None = None  # (T, T)
-    memory: int = 0  # how many of the tokens, the first ones, are a memory
 
 
 class SentencePairs:
@@ -224,59 +207,6 @@ class NextSentence:
         return None
 
 
-class Masker:
-    """Masks words as the settings of a model say."""
-
-    def __init__(self, config: BERTConfig, tokenizer: Tokenizer) -> None:
-        self.config, self.tokenizer = config, tokenizer
-        self.ordinary_ids = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special_ids)))
-
-    def row(self, parts: list[np.ndarray], label: int | None = None) -> MaskingExample:
-        """[CLS] first [SEP], or [CLS] first [SEP] second [SEP]."""
-        ids, words, segments = [np.array([self.tokenizer.begin])], [np.array([-1])], [np.array([0])]
-        last = 0
-        for number, part in enumerate(parts):
-            is_start = self.tokenizer.word_starts(part) if self.config.whole_word_masking else np.ones(len(part), bool)
-            word_numbers = np.where(part == self.tokenizer.unknown, -1, last + np.cumsum(is_start))
-            last += int(is_start.sum())
-            ids += [part, np.array([self.tokenizer.end])]
-            words += [word_numbers, np.array([-1])]
-            segments.append(np.full(len(part) + 1, min(number, self.config.segments - 1)))
-        return MaskingExample(np.concatenate(ids).astype(np.int64), np.concatenate(words), np.concatenate(segments), label)
-
-    def mask(self, row: MaskingExample, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
-        """Mask some words. In evaluation all of them are [MASK]: a word that stays as it is could be copied."""
-        positions = self.choose_words(row, random)
-        row.targets = np.full(len(row.ids), IGNORE_INDEX)
-        row.targets[positions] = row.ids[positions]
-        draws = random.random(len(positions))
-        mask_share, random_share = (1.0, 0.0) if evaluating else (self.config.mask_token_share, self.config.random_share)
-        becomes_mask, becomes_random = draws < mask_share, draws >= 1 - random_share
-        row.ids[positions[becomes_mask]] = self.tokenizer.mask
-        row.ids[positions[becomes_random]] = random.choice(self.ordinary_ids, int(becomes_random.sum()))
-        return row
-
-    def choose_words(self, row: MaskingExample, random: np.random.Generator) -> np.ndarray:
-        """The places of random whole words, at most the share `mask_prob` of the tokens, in the order of the text; at least one word."""
-        positions = np.flatnonzero(row.words >= 0)
-        count = max(round(len(positions) * self.config.mask_prob), 1)
-        if not len(positions):
-            return positions
-        borders = [*np.flatnonzero(np.diff(row.words[positions], prepend=-2)).tolist(), len(positions)]
-        chosen: list[int] = []
-        for number in random.permutation(len(borders) - 1).tolist():
-            start, stop = borders[number], borders[number + 1]
-            if not chosen or len(chosen) + stop - start <= count:
-                chosen += range(start, stop)
-            if len(chosen) >= count:
-                break
-        return positions[sorted(chosen)]
-
-    def max_positions(self, length: int) -> int:
-        """The positions of a row of `length` tokens with its masks."""
-        return length + max(round(length * self.config.mask_prob), 1) if self.config.objective == "permutation" else length
-
-
 def without_ends(ids: np.ndarray) -> np.ndarray:
     ids = np.asarray(ids)
     words: np.ndarray = ids[~is_sentence_end(ids)].astype(np.int64)
@@ -288,20 +218,6 @@ def sentence_ends(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     parts = [np.flatnonzero(is_sentence_end(ids[at : at + SEARCHED_AT_ONCE])) + at for at in range(0, len(ids), SEARCHED_AT_ONCE)]
     ends = np.concatenate(parts) if parts else np.zeros(0, np.int64)
     return ends, ids[ends] == Tokenizer.begin
-
-
-def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
-    padding = align_memories(rows, pad) if any(row.memory for row in rows) else [0] * len(rows)
-    ids, real = pad_rows([row.ids for row in rows], pad)
-    real &= torch.arange(ids.shape[1]) >= torch.tensor(padding)[:, None]
-    targets, _ = pad_rows([row.targets for row in rows if row.targets is not None], IGNORE_INDEX)
-    segments, _ = pad_rows([row.segments for row in rows], 0)
-    labels = None if rows[0].label is None else torch.tensor([row.label for row in rows])
-    positions = [row.position_ids for row in rows if row.position_ids is not None]
-    position_ids = pad_rows(positions, 0)[0] if positions else None
-    masks = [row.attention_mask for row in rows if row.attention_mask is not None]
-    attention_mask = stack_attention_masks(masks, ids.shape[1]) if masks else None
-    return Batch(ids, real, targets, segments, labels=labels, position_ids=position_ids, attention_mask=attention_mask)
 
 
 def pairs_of_split(shards: Shards, split: str, config: BERTConfig) -> SentencePairs:

@@ -14,8 +14,8 @@ from stairs.fast.masked_decoder import SOURCE
 from stairs.models.settings import UniLMConfig
 from stairs.progress import say
 from stairs.randomness import numpy_generator
+from stairs.tasks.parts.masking import Masker, MaskingExample, collate_pairs
 from stairs.tasks.parts.other_objectives import prefix_attention_mask
-from stairs.tasks.parts.sentence_pairs import Masker, MaskingExample, collate_pairs
 from stairs.text.batch import Batch
 from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
