@@ -8,9 +8,9 @@ import pytest
 from stairs.cli import COMMANDS, main
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["train", "--help"], ["train", "ngram", "--help"], ["ask", "--help"], ["climb", "--help"], ["--version"]]
-)
+@pytest.mark.parametrize("arguments", [
+    ["--help"], ["train", "--help"], ["train", "ngram", "--help"], ["ask", "--help"], ["climb", "--help"], ["weights", "--help"], ["--version"],
+])  # fmt: skip
 def test_help_needs_no_torch(arguments):
     code = f"""import sys
 from stairs.cli import main

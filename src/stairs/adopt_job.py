@@ -44,10 +44,12 @@ def find_folder(source: str) -> Path | None:
     """The folder that was given, or that an installed package brings."""
     if os.path.exists(source) or os.sep in source:
         return Path(source) if os.path.isdir(source) else None
-    from stairs.formats import packages
+    from stairs.formats.packages import model_folder
+    from stairs.formats.weight_packages import find_package, refuse_missing
 
-    package = packages.find_package(source)
-    return None if package is None else packages.model_folder(package)
+    refuse_missing(source)
+    package = find_package(source)
+    return None if package is None else model_folder(package)
 
 
 def read_transformer(folder: Path, encoder_only: bool) -> Adopted:
@@ -81,9 +83,10 @@ def read_ngrams(file: str) -> Adopted:
 
 def read_vectors(file: str) -> Adopted:
     from stairs.formats import packages, word_vectors
+    from stairs.formats.weight_packages import find_package
     from stairs.tasks import WordVectors
 
-    package = None if os.path.exists(file) else packages.find_package(file)
+    package = None if os.path.exists(file) else find_package(file)
     vectors = word_vectors.read(file) if package is None else packages.read_vectors(package, file)
     words, width = vectors.vectors.shape
     facts: dict[str, object] = {"words": words, "width": width, "format": vectors.kind}

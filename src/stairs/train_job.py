@@ -154,20 +154,19 @@ class TrainJob:
         return are_number_names(self.pairs)
 
     def with_recipe(self) -> tuple["TrainJob", Recipe]:
-        """The job with what it leaves open filled in (size, batch, vocabulary, optimizer), and the recipe that decided it. A run that exists, or one
-        whose weights it starts from, keeps its own."""
+        """The job with what it leaves open filled in (size, batch, vocabulary, optimizer, dropout, masking), and the recipe that decided it. A run
+        that exists, or one whose weights it starts from, keeps its own."""
         recipe = self.recipe()
-        decided = {"batch_tokens": recipe.batch_tokens, "learning_rate": recipe.learning_rate, **recipe.optimizer}
-        given = {*self.training} | ({"warmup_steps"} if "warmup" in self.training else set())
-        training = {**self.training, **{name: value for name, value in decided.items() if name not in given and value is not None}}
+        given = {name for name, value in self.training.items() if value != "auto"}
+        given |= {other for name, other in (("warmup", "warmup_steps"), ("shard", "optimizer")) if self.training.get(name)}
+        training = {**self.training, **{name: value for name, value in recipe.training.items() if name not in given}}
         tokenizing = self.tokenizing
         if tokenizing.vocab_size is None and tokenizing.tokenizer in (None, DEFAULT_TOKENIZER[self.model]):
             tokenizing = replace(tokenizing, vocab_size=recipe.vocab_size)
-        return replace(self, size=recipe.size, training=training, tokenizing=tokenizing), recipe
+        return replace(self, size=recipe.size, training=training, tokenizing=tokenizing, settings={**recipe.settings, **self.settings}), recipe
 
     def recipe(self) -> Recipe:
-        if self.size != "auto":
-            return recipe_of_size(self.model, self.size)
+        size = None if self.size == "auto" else self.size
         init_from = self.options.init_from
         source = self.folder if os.path.exists(self.folder / RUN_FILE) else Path(init_from) if init_from else None
         if source is not None:
@@ -175,10 +174,10 @@ class TrainJob:
 
             known = Run(source).settings.get("recipe")
             restore: Callable[..., Recipe] = Recipe
-            return restore(**known) if known else recipe_of_size(self.model, "mini")
+            return restore(**known) if known and size in (None, known["size"]) else recipe_of_size(self.model, size or "mini")
         has_own_shape = any(name in self.settings for name in SHAPE if name in SIZES[self.model].get("nano", ()))
-        if not self.options.is_timed or has_own_shape or self.model not in MIN_TOKENS or self.computes_elsewhere():
-            return recipe_of_size(self.model, "mini")
+        if not self.options.is_timed or has_own_shape or self.model not in MIN_TOKENS or size == "paper" or self.computes_elsewhere():
+            return recipe_of_size(self.model, size or "mini")
         self.validated_options()  # refuses what the model has no use for before anything is measured or said
         from stairs import machine
 
@@ -186,6 +185,7 @@ class TrainJob:
         recipe = choose_recipe(
             self.model, self.options.budget_seconds, self.characters(), machine.gigaflops(self.options.threads),
             bf16=self.options.precision != "fp32" and machine.has_bf16(), vocabulary=NUMBER_NAME_WORDS if is_small else self.tokenizing.vocab_size,
+            size=size,
         )  # fmt: skip
         say(recipe.reason)
         return recipe

@@ -183,7 +183,8 @@ class TuneJob:
         from stairs.tasks.parts.labelled_splits import LabelledSplits
         from stairs.training.grid import check_sweep
         from stairs.training.run import load
-        from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best, sweep_candidates, tuning_candidates
+        from stairs.training.selection import Candidate, fit_best
+        from stairs.training.tuning import adapt, adapted_folder, build_task, sweep_candidates, tuning_candidates
 
         transfer = check_sweep(self.options, self.transfer) if self.sweep else self.transfer
         load_source = self.source_loader(example_kind, splits.train)
@@ -225,7 +226,7 @@ class TuneJob:
 
     def fit_counts(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
         """In one pass, without an encoder: the models that need no run, and word senses."""
-        from stairs.tasks import TASKS, Sense
+        from stairs.tasks import TASKS, Sense, TfidfClassifier
         from stairs.tasks.classifier import word_tokenizer
         from stairs.training.run import fit_once, load
 
@@ -245,7 +246,9 @@ class TuneJob:
             if example_kind == "sense":
                 return Sense.train(examples, load(self.run), layers)
             task_class: Any = TASKS[floors[self.run]]
-            task: Task = task_class.train(examples, *([word_tokenizer(examples)] if example_kind == "classify" else []))
+            sources = [word_tokenizer(examples)] if example_kind == "classify" else []
+            validation = {"validation": splits.dev} if task_class is TfidfClassifier else {}
+            task: Task = task_class.train(examples, *sources, **validation)
             return task
 
         out = self.folder(example_kind, Path(self.run).name)

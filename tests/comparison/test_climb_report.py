@@ -59,6 +59,31 @@ def test_it_says_which_and_why_in_both_languages(report, tmp_path):
     assert shown.count('lang="en"') == shown.count('lang="zh"')
 
 
+def below(model, is_significant):
+    return {"model": model, "difference": 0.1, "low": 0.01, "high": 0.2, "differing_examples": 9, "is_significant": is_significant}
+
+
+def test_it_names_the_models_below_tfidf_in_one_sentence(report, tmp_path):
+    assert "below tfidf" not in page(report, tmp_path)
+    report["recommendation"]["below_tfidf"] = [below("elmo", True), below("gpt", True), below("bert", False)]
+    shown, text = page(report, tmp_path), report_text(report)
+    sentence = (
+        "elmo and gpt score below tfidf, and the 95 % interval of the paired difference excludes 0; "
+        "bert scores below tfidf, but the 95 % interval of the paired difference includes 0."
+    )
+    assert sentence in shown and sentence in text
+    assert "elmo 和 gpt 的得分低于 tfidf，且配对差值的 95 % 置信区间不包含 0；bert 的得分低于 tfidf，但配对差值的 95 % 置信区间包含 0。" in shown
+    assert shown.count('lang="en"') == shown.count('lang="zh"')
+
+
+def test_it_says_when_a_pretrained_encoder_would_probably_pay(report, tmp_path):
+    assert "stairs weights" not in page(report, tmp_path)
+    report["recommendation"]["encoder_note"] = message("encoder_pays", language=message("language_en"), best=0.8)
+    shown = page(report, tmp_path)
+    assert "on English texts with a best score of 0.8000, one would probably pay; the command stairs weights lists" in shown and "文本是英文" in shown
+    assert "stairs weights" in report_text(report)
+
+
 def details(labels, count=10):
     """Of a classifier that confuses each label with the next one once."""
     confusion = [[count if i == j else int(j == (i + 1) % len(labels)) for j in range(len(labels))] for i in range(len(labels))]

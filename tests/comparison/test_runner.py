@@ -9,69 +9,26 @@ import pytest
 from stairs import machine
 from stairs.comparison import models, runner
 from stairs.comparison.evaluation import why_not_learnt
-from stairs.comparison.experiment import Experiment
 from stairs.comparison.models import ClimbModel
 from stairs.comparison.runner import Observer, allot, load_plans, run_climb
 from stairs.comparison.table import report_text
 from stairs.errors import BadInput
 from stairs.files import write_lock
-from stairs.models.settings import DEFAULT_TOKENIZER, SIZES
 from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.comparison_data import split_examples
-from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs
 from stairs.text.examples import LabelledText
 from stairs.text.labelled.translation_splits import PairSplits
-from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
-from stairs.training import run_plans
+from stairs.training import finetuning_plans
 from stairs.training.gradients import GradientUpdater
-from stairs.training.recipe import Recipe
 from stairs.training.run import Run, load
 from stairs.training.run_folder import run_folder
+from tests.comparison.conftest import SHARE, labelled
 from tests.support.small_world import examples
-from tests.support.tiny import tiny
 
 KEY = "first_recommendation"
-SHARE = 2.5  # seconds of each that learns by gradients
-SMALL = {
-    "nnlm": tiny("nnlm", context=16),
-    "elmo": tiny("elmo"),
-    "gpt": tiny("gpt", width=8, layers=1),
-    "bert": tiny("bert", width=8, layers=1),
-    "seq2seq": {"width": 8, "context": 32},
-    "transformer": tiny("transformer", width=8, layers=1, context=32),
-    "cove": tiny("cove", context=32),
-    **{name: tiny(name) for name in ("cbow", "skipgram", "glove", "cnn")},
-}
-
-
-def labelled():
-    texts = [(f"the {word} cat number {i}", label) for i in range(30) for word, label in (("happy", "good"), ("sad", "bad"))]
-    return [LabelledText(text, label, f"cats.csv:{i}") for i, (text, label) in enumerate(texts, 2)]
-
-
-@pytest.fixture
-def experiment(tmp_path):
-    text = tmp_path / "cats.txt"
-    text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(200)))
-
-    def shards_for(model):
-        spec = TokenizerSpec(DEFAULT_TOKENIZER[model], vocab_size=None if model == "ngram" else 300)
-        return build_shards(Corpus([text]), spec, cache=tmp_path / "cache")
-
-    return Experiment(shards_for, tmp_path / "out", **split_examples(labelled(), "classify", 0))
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Tiny models, each for a second or two."""
-    monkeypatch.setattr(runner, "models_within", lambda models, budget, megabytes: (list(models), ""))
-    monkeypatch.setattr(runner, "allot", lambda models, left: {model.name: SHARE for model in models if model.learns_by == "gradient"})
-    monkeypatch.setattr(run_plans, "choose_recipe", lambda *given, **more: Recipe("mini", None, 256, None, ""))
-    for model, settings in SMALL.items():
-        monkeypatch.setitem(SIZES, model, {**SIZES[model], "mini": settings})
 
 
 def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
@@ -135,7 +92,7 @@ def test_how_many_more_labels_would_help_is_measured_without_the_test_examples(e
     more = [LabelledText(f"the {('happy', 'sad')[i % 2]} dog number {i}", ("good", "bad")[i % 2]) for i in range(60)]
     seen = set()
     train = TfidfClassifier.train
-    monkeypatch.setattr(TfidfClassifier, "train", lambda examples, *rest: seen.update(examples) or train(examples, *rest))
+    monkeypatch.setattr(TfidfClassifier, "train", lambda examples, *rest, **more: seen.update(examples) or train(examples, *rest, **more))
     bigger = replace(experiment, train=[*experiment.train, *more])
     report = run_climb(bigger, budget=60, models=["tfidf"])
     (curve,) = report["label_curves"]
@@ -215,7 +172,7 @@ def test_adopted_weights_are_a_model_too(experiment, quick, tmp_path):
     run_climb(replace(experiment, out=tmp_path / "first"), budget=60, models=["bert", "skipgram"])
     runs = [str(tmp_path / "first" / name) for name in ("masked-token-bert", "word-vectors-skipgram")]
     rows = run_climb(experiment, budget=60, models=["tfidf"], adopted=runs)["rows"]
-    assert [row["model"] for row in rows] == ["tfidf", "masked-token-bert", "word-vectors-skipgram"] and all("score" in row for row in rows)
+    assert [row["model"] for row in rows] == ["tfidf", "word-vectors-skipgram", "masked-token-bert"] and all("score" in row for row in rows)
     assert [row.get("is_adopted", False) for row in rows] == [False, True, True]
 
 
@@ -323,6 +280,7 @@ def test_what_did_not_learn_is_not_recommended_and_says_so(experiment):
     assert why_not_learnt({"metric": "accuracy", "score": score, "finetuning_updates": 30, "is_adopted": True}, experiment) is None
     assert "most frequent label (0.5000)" in why_not_learnt({"metric": "accuracy", "score": {**score, "value": 0.5}}, experiment)["en"]
     assert "0.0000" in why_not_learnt({"metric": "bleu", "score": {**score, "value": 0.0}, "updates": 60}, experiment)["en"]
+    assert "always predicting the mean" in why_not_learnt({"metric": "spearman", "score": {**score, "value": -0.1}}, experiment)["en"]
     assert "3.5000 bits" in why_not_learnt({"unigram_bits": 3.5, "bits_per_character": {"value": 3.6}, "updates": 60}, experiment)["en"]
     assert why_not_learnt({"metric": "accuracy", "score": score, "updates": 50, "unigram_bits": 3.5}, experiment) is None
 
@@ -404,7 +362,8 @@ def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(experiment,
 
 
 def test_where_there_is_no_time_to_encode_all_examples_training_and_validation_shrink_alike(monkeypatch):
-    monkeypatch.setattr(run_plans, "seconds_to_encode", lambda task, examples: 40.0)
+    monkeypatch.setattr(finetuning_plans, "seconds_to_encode", lambda task, examples: 40.0)
     head = SimpleNamespace(model=SimpleNamespace(default_layers="all"), training_defaults={"epochs": 40.0})
-    planned = run_plans.plan_finetuning("elmo", lambda way: head, LabelledSplits(range(400), range(200)), 10.0, 0, True)
-    assert (planned["examples"], planned["validation"]) == (100, 50)
+    data = LabelledSplits(range(400), range(200))
+    planned = finetuning_plans.plan_finetuning("elmo", "compare", lambda mode: head, data, 10.0, 0, True)
+    assert (planned["examples"], planned["validation"]) == (100, 50) and "insert" not in planned

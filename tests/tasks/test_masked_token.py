@@ -89,6 +89,13 @@ def test_every_word_left_out_is_a_mask_when_it_is_evaluated(shards, objective, m
     assert len(seen) and evaluated["words"] == sum(int((batch.targets != IGNORE_INDEX).sum()) for batch in seen)
 
 
+def test_models_of_any_masking_share_are_evaluated_on_the_same_words(shards):
+    few, many = (task_of(shards, objective="none", mask_prob=share).examples(shards) for share in (0.15, 0.5))
+    assert same(*(own.batch(np.arange(60), 0, 0, evaluating=True) for own in (few, many)))
+    trained_on = [int((own.batch(np.arange(60), 0, 0).targets != IGNORE_INDEX).sum()) for own in (few, many)]
+    assert trained_on[1] > 2 * trained_on[0]
+
+
 def test_each_share_is_a_setting(shards):
     _, row = batches(shards, mask_prob=0.5, mask_token_share=0.0, random_share=0.0, objective="none")
     has_target = row.targets != IGNORE_INDEX

@@ -8,6 +8,7 @@ from stairs.errors import BadInput
 from stairs.models import MODELS
 from stairs.models.settings import make_config
 from stairs.tasks import TASKS
+from stairs.tasks.vector_choice import VectorChoice
 from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import LabelledText
@@ -70,3 +71,31 @@ def test_saved_and_opened_it_answers_the_same(tmp_path, more):
 def test_one_label_is_refused_with_its_place():
     with pytest.raises(BadInput, match=r"films\.csv:2.*'good'"):
         VectorClassifier.train([LabelledText("a", "good", "films.csv:2"), LabelledText("film", "good", "films.csv:3")], vectors())
+
+
+def mixed_examples(count, seed):
+    """Words of the vectors tell the label of half of the texts, and words without a vector that of the others."""
+    rng, made = np.random.default_rng(seed), []
+    for _ in range(count):
+        label = str(rng.choice(["good", "bad"]))
+        word = rng.choice(GOOD[:2] if label == "good" else BAD[:2]) if rng.random() < 0.5 else {"good": "zesty", "bad": "murky"}[label]
+        made.append(LabelledText(f"a {word} {rng.choice(['film', 'story'])}", label))
+    return made
+
+
+def test_words_without_a_vector_count_where_held_out_examples_say_so(tmp_path):
+    task = VectorClassifier.train(mixed_examples(120, 0), vectors(), mixed_examples(60, 1))
+    assert task.choice["words"] and task.choice["held_out"] == 60 and task.choice["accuracy"] == 1.0
+    texts = ["a zesty film", "a murky story", "a fine film", "难看", ""] * 5  # many are looked up at once
+    assert task.predict_labels(texts)[:4] == ["good", "bad", "good", "bad"], "a word that no label showed keeps what its vector says"
+    task.save(tmp_path)
+    again = TASKS["classify-vectors"].open(tmp_path, task.describe())
+    assert (again.probabilities(texts) == task.probabilities(texts)).all() and again.choice == task.choice
+    np.testing.assert_allclose(np.concatenate([task.probabilities([text]) for text in texts]), task.probabilities(texts), rtol=1e-5)
+
+
+def test_the_mean_alone_is_read_where_no_word_needs_more():
+    given = VectorChoice(c=2.0)
+    task = VectorClassifier.train(mixed_examples(120, 0), vectors(), choice=given)
+    assert task.tfidf is None and VectorChoice(**task.choice) == given
+    assert VectorClassifier.train(examples(), vectors()).choice == vars(VectorChoice()), "too few choose nothing"

@@ -9,11 +9,11 @@ from stairs.errors import BadInput
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.parts.fine_tuning import FULL_RATE, REFERENCE_WIDTH
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training import tuning
+from stairs.training import selection as selecting
 from stairs.training.fit import fit
 from stairs.training.grid import BATCHES, EPOCHS, check_sweep, grid_points, has_time, sweep_table
 from stairs.training.options import TrainingOptions
-from stairs.training.tuning import Candidate, fit_best, read_selection
+from stairs.training.selection import Candidate, fit_best, read_selection
 from tests.support.small_world import SENTENCES, encoder
 from tests.training.test_selection import EXAMPLES, TEXTS, Killed, kill, new_task
 
@@ -60,7 +60,7 @@ def test_the_best_combination_is_kept_with_its_own_options(candidates, tmp_path)
 def test_killed_in_the_middle_it_comes_to_the_same_bits(candidates, tmp_path, monkeypatch):
     fit_best(candidates, EXAMPLES, tmp_path / "once", QUICK)
     with monkeypatch.context() as patch:
-        patch.setattr(tuning, "fit", lambda task, data, out, options: kill() if out.name == "run-full-2" else fit(task, data, out, options))
+        patch.setattr(selecting, "fit", lambda task, data, out, *rest, **more: kill() if out.name == "run-full-2" else fit(task, data, out, *rest))
         with pytest.raises(Killed):
             fit_best(candidates, EXAMPLES, tmp_path / "run", QUICK)
     assert {path.name for path in tmp_path.iterdir()} == {"once", "run-full-0", "run-full-1"}

@@ -73,3 +73,27 @@ def test_what_muon_cannot_train_is_one_sentence():
 def test_a_choice_that_is_not_made_is_not_recorded():
     assert "optimizer" not in TrainingOptions().frozen_fields()
     assert TrainingOptions(optimizer="muon").frozen_fields()["optimizer"] == "muon"
+
+
+def test_in_bfloat16_the_step_is_about_the_same_and_momentum_stays_exact():
+    matrices = torch.randn(3, 24, 16, generator=torch.Generator().manual_seed(0))
+    rounded, exact = orthogonalize(matrices, dtype=torch.bfloat16), orthogonalize(matrices)
+    assert rounded.dtype == torch.bfloat16 and torch.allclose(rounded.float(), exact, atol=0.03) and not torch.equal(rounded.float(), exact)
+    weight = torch.nn.Parameter(torch.ones(4, 4))
+    weight.grad = torch.eye(4) / 3
+    muon = Muon([{"params": [weight]}])
+    muon.dtype = torch.bfloat16
+    muon.step()
+    assert weight.dtype == torch.float32 and torch.equal(muon.state[weight]["momentum"], torch.eye(4) / 3)
+
+
+def test_the_precision_of_a_run_is_that_of_muon():
+    from stairs.models.registry import MODELS
+    from stairs.models.settings import SIZES, make_config
+    from stairs.training.optimizer import Optimizer
+
+    model = MODELS["gpt"](make_config("gpt", {"vocab_size": 30}, **SIZES["gpt"]["nano"]))
+    optimizer = Optimizer(model, TrainingOptions(optimizer="muon"), 1e-3, {}, 0.01)
+    for precision, dtype in (("bf16", torch.bfloat16), ("fp32", torch.float32)):
+        optimizer.set_precision(precision)
+        assert [member.dtype for member in optimizer.members if isinstance(member, Muon)] == [dtype]

@@ -13,9 +13,10 @@ from stairs.commands import train
 from stairs.commands.train_flags import parse_training
 from stairs.errors import BadInput
 from stairs.models.settings import SIZES, TRAINING_DEFAULTS
-from stairs.training.recipe import MIN_TOKENS, SIZES_ASCENDING, choose_recipe, min_tokens, multiply_adds, recipe_of_size, tokens_per_second
+from stairs.training.recipe import MIN_TOKENS, SIZES_ASCENDING, choose_recipe, min_tokens, recipe_of_size
 from stairs.training.records import refuse_changes
 from stairs.training.run import FORMAT
+from stairs.training.training_cost import multiply_adds, tokens_per_second
 
 ORDINARY = 70.0  # billions of operations a second of one core of the ordinary kind
 TIMES = (1, 10, 60, 180, 600, 3600, 36_000, 1e6, 1e8)
@@ -96,6 +97,40 @@ def test_the_probe_is_short_and_cached():
     assert machine.gigaflops(1) == first
 
 
+@pytest.mark.parametrize("model", ["gpt", "bert", "roberta", "unilm", "xlnet", "transformer"])
+def test_blocks_are_trained_by_muon(model):
+    recipe = choose_recipe(model, 60, 4_000_000, ORDINARY)
+    assert recipe.training["optimizer"] == "muon" and "optimizer muon" in recipe.reason
+    assert "optimizer" not in recipe_of_size(model, "mini").training  # with a number of updates, as ever
+
+
+def test_bert_masks_more_and_predicts_no_next_sentence_and_says_so():
+    recipe = choose_recipe("bert", 60, 4_000_000, ORDINARY)
+    assert recipe.settings == {"objective": "none", "mask_prob": 0.3}
+    assert "objective none, 30% of the tokens masked" in recipe.reason
+
+
+def test_few_passes_over_a_text_need_no_dropout():
+    few, many, unknown = (choose_recipe("bert", 600, characters, ORDINARY, size="mini") for characters in (60_000_000, 400_000, None))
+    assert few.settings["dropout"] == 0.0 and "dropout 0 for 0." in few.reason
+    assert "dropout" not in many.settings and "dropout" not in unknown.settings
+    assert "dropout" not in choose_recipe("bert", 60, 60_000_000, ORDINARY, size="nano").settings  # it has none
+
+
+def test_a_size_that_is_given_stays_and_a_paper_keeps_to_its_word(ordinary):
+    job, recipe = flags("bert", "text.txt", "--budget", "60s", "--size", "mini").with_recipe()
+    assert job.size == "mini" and job.options.optimizer == "muon" and job.config(vocab_size=9).objective == "none"
+    job, recipe = flags("bert", "text.txt", "--budget", "60s", "--size", "paper").with_recipe()
+    assert not recipe.settings and job.options.optimizer == "auto" and job.config(vocab_size=9).objective == "next-sentence"
+
+
+def test_settings_of_the_user_override_the_recipe(ordinary):
+    words = ("bert", "text.txt", "--budget", "60s", "--objective", "sentence-order", "--mask-prob", "0.2", "--optimizer", "adamw")
+    job, _ = flags(*words).with_recipe()
+    config = job.config(vocab_size=9)
+    assert (config.objective, config.mask_prob, job.options.optimizer) == ("sentence-order", 0.2, "adamw")
+
+
 # The command
 
 
@@ -122,7 +157,7 @@ def test_options_of_the_user_override_the_recipe(ordinary, messages):
     assert flags(*words, "--size", "micro").with_recipe()[0].options.batch_tokens == TRAINING_DEFAULTS["gpt"]["micro"]["batch_tokens"]
     assert flags(*words, "--width", "32").with_recipe()[0].size == "mini"  # a model of the user
     assert flags(*words, "--tokenizer", "words").with_recipe()[0].tokenizing.vocab_size is None  # all words
-    assert len(messages) == 2
+    assert len(messages) == 4  # also for a size that was given: it says how that is trained
 
 
 def test_with_several_workers_nothing_is_chosen(ordinary, monkeypatch):

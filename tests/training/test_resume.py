@@ -46,7 +46,11 @@ ATTENTION = [
     ("gpt", {"memory": 6, "positions": "rotary"}),
     ("transformer", {"positions": "buckets", "cross_heads": 1, "attention_pattern": "window", "radius": 3}),
 ]
-MUON = [("gpt", {"optimizer": "muon"}), ("transformer", {"optimizer": "muon"})]
+MUON = [
+    ("gpt", {"optimizer": "muon"}),
+    ("bert", {"optimizer": "muon", "objective": "none", "mask_prob": 0.3}),
+    ("transformer", {"optimizer": "muon"}),
+]
 
 
 @pytest.mark.parametrize(("model", "settings"), [*ATTENTION, *MUON])

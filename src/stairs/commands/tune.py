@@ -17,7 +17,7 @@ from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob
 
 if TYPE_CHECKING:
-    from stairs.training.tuning import Selection
+    from stairs.training.selection import Selection
 
 ABOUT = """Fine-tune a run on labelled examples: classify (a label for a text), multilabel (any number of labels for a text), regress (a number for
 a text), compare (a label or a score for two texts), tag (a tag for each word), span (where a passage answers a question), choose (which of several

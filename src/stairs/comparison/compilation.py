@@ -22,6 +22,7 @@ import torch
 from stairs import kernels
 from stairs.cache import cache_folder
 from stairs.files import write_json
+from stairs.formats.weight_packages import WEIGHT_PACKAGES
 from stairs.kernels.dropout import fill_dropout_mask
 from stairs.layers.dropout import dropout
 from stairs.machine import cpu_threads
@@ -99,24 +100,25 @@ def compile_others() -> None:
 
 def warm_up(models: Collection[str] = ()) -> None:
     """Load compiled loops and libraries that are loaded at their first use, so that no model of a climb pays for it; for all if none is named. A name
-    that is unknown here is that of adopted weights."""
+    that is unknown here is that of an adopted encoder."""
     with TemporaryDirectory(prefix="stairs-") as name, quiet(), cpu_threads(1):
         small = Path(name) / "small.txt"
         small.write_text("\n\n".join(SENTENCES), "utf-8")
-        wanted = {*models, *(["bert"] if set(models) - {*MODELS, *CLASSIFIERS, "crf", "hmm", "overlap"} else [])}
+        known = {*MODELS, *CLASSIFIERS, "crf", "hmm", "overlap", *(name for name, own in WEIGHT_PACKAGES.items() if own.kind == "vectors")}
+        wanted = {*models, *(["bert"] if set(models) - known else [])}
         first = {tiny[0]: tiny for tiny in reversed(TINY_MODELS) if not models or tiny[0] in wanted}
         for number, (model, kind, settings) in enumerate(first.values()):
             with suppress(Exception):  # a model that is broken says so in its own row
                 train_tiny(small, small.with_name(str(number)), model, kind, settings)
-    examples = [LabelledText(sentence, str(number % 2)) for number, sentence in enumerate(SENTENCES)]
-    tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
-    for name, classifier in CLASSIFIERS.items():
-        if not models or name in models:
+        examples = [LabelledText(sentence, str(number % 2)) for number, sentence in enumerate(SENTENCES)]
+        tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
+        for name, classifier in CLASSIFIERS.items():
+            if not models or name in models:
+                with suppress(Exception):
+                    classifier.train(examples, tokenizer).predict_examples(examples)
+        if not models or "crf" in models:
             with suppress(Exception):
-                classifier.train(examples, tokenizer).predict_examples(examples)
-    if not models or "crf" in models:
-        with suppress(Exception):
-            train_tiny_tagger()
+                train_tiny_tagger()
 
 
 def kernels_key() -> str:

@@ -103,7 +103,8 @@ def why_not_learnt(row: Row, experiment: Experiment) -> LocalizedText | None:
         return message("few_updates", updates=min(made))
     level = constant_score(experiment) if row.get("metric") in ("accuracy", "micro_f1") else 0.0
     if "score" in row and row["score"]["value"] <= level:
-        return message(LIKE_GUESSING.get(experiment.example_kind, "like_majority"), level=level)
+        predicts_numbers = row["metric"] in ("spearman", "pearson")
+        return message("like_mean" if predicts_numbers else LIKE_GUESSING.get(experiment.example_kind, "like_majority"), level=level)
     bits = row["bits_per_character"]["value"] if "bits_per_character" in row else 0.0
     if "metric" not in row and row.get("unigram_bits", math.inf) <= bits:
         return message("like_unigram", level=row["unigram_bits"])

@@ -43,6 +43,7 @@ class Experiment:
     seed: int = 0
     order: int = 3  # of the n-grams
     megabytes: float = 0.0  # of text
+    corpus_has_texts: bool = False  # the corpus holds the texts of the training examples: reading them again would teach little
     plans_from: Path | None = None  # the folder of another climb, whose plans and clocks this one follows
     example_kind: str = ""  # what the labels are for; empty if there are none
     no_texts: bool = False  # the report holds no text of an example, but where it stands

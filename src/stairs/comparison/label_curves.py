@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Sequence
+from functools import partial
+from typing import Any, cast
 
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.messages import message
@@ -10,7 +12,9 @@ from stairs.tasks.classifier import Classifier, word_tokenizer
 from stairs.tasks.label_curve import MIN_LABELS, SHARES, Learner, Predictor, extrapolate, measure_curve, measured_points
 from stairs.tasks.ngram_classifier import NGramClassifier
 from stairs.tasks.out_of_fold import FOLDS
+from stairs.tasks.tfidf_choice import DEFAULT_CHOICE, TfidfChoice
 from stairs.tasks.tfidf_classifier import TfidfClassifier
+from stairs.tasks.vector_choice import VectorChoice
 from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.text.examples import LabelledText
 from stairs.training.run import load
@@ -68,16 +72,17 @@ def curve_of(
 def learner(task: object, experiment: Experiment) -> Learner | None:
     """How the classifier of a run learns from other labels; None for one that learns by gradients, which takes too long to be repeated."""
     if isinstance(task, TfidfClassifier):
-        return tfidf_learner
+        return partial(tfidf_learner, choice=TfidfChoice(**cast("dict[str, Any]", task.choice)))
     if isinstance(task, NGramClassifier):
         return lambda examples: predictor(NGramClassifier.train(examples, word_tokenizer(examples), experiment.order))
     if isinstance(task, VectorClassifier):
-        return lambda examples: predictor(VectorClassifier.train(examples, task.words))
+        vector_choice = VectorChoice(**cast("dict[str, Any]", task.choice))
+        return lambda examples: predictor(VectorClassifier.train(examples, task.words, choice=vector_choice))
     return None
 
 
-def tfidf_learner(examples: Sequence[LabelledText]) -> Predictor:
-    return predictor(TfidfClassifier.train(examples, word_tokenizer(examples)))
+def tfidf_learner(examples: Sequence[LabelledText], choice: TfidfChoice = DEFAULT_CHOICE) -> Predictor:
+    return predictor(TfidfClassifier.train(examples, word_tokenizer(examples), choice=choice))
 
 
 def predictor(classifier: Classifier) -> Predictor:

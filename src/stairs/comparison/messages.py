@@ -186,6 +186,16 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "million": ("more than a million", "一百万以上"),
     "tie": ("The tie is real: {names} cost about the same, and this test cannot tell them apart.",
             "这是真正的平局：{names} 代价相近，测试集也分不出高下。"),
+    "below_for_certain": ("{names} {verb} below tfidf, and the 95 % interval of the paired difference excludes 0",
+                          "{names} 的得分低于 tfidf，且配对差值的 95 % 置信区间不包含 0"),
+    "below_perhaps": ("{names} {verb} below tfidf, but the 95 % interval of the paired difference includes 0",
+                      "{names} 的得分低于 tfidf，但配对差值的 95 % 置信区间包含 0"),
+    "encoder_pays": ("No pretrained encoder took part; on {language} texts with a best score of {best:.4f}, one would probably pay; the command "
+                     "stairs weights lists those that pip can install.",
+                     "没有预训练编码器参加对比；文本是{language}，而最高得分只有 {best:.4f}，用预训练编码器多半会更好；"
+                     "命令 stairs weights 列出可以用 pip 安装的权重。"),
+    "language_en": ("English", "英文"),
+    "language_zh": ("Chinese", "中文"),
     **{f"rule_{first}": texts for first, texts in rules().items()},
     "separates": ("{test} test examples separate two models that differ by about {least:.4f} or more; a smaller difference may be due to chance.",
                   "{test} 个测试样本大约能区分得分相差 {least:.4f} 以上的两个模型；更小的差别可能只是随机波动。"),
@@ -253,6 +263,18 @@ def describe_first(found: FirstRecommendation) -> LocalizedText:
     scores = ", ".join(f"{model} {score:.4f}" for model, score in best)
     facts = message("first", seconds=found["seconds"], examples=found["examples"], model=found["model"], scores=scores)
     return join_sentences([facts, message("first_goes_on")])
+
+
+def describe_below_tfidf(recommendation: Recommendation) -> LocalizedText | None:
+    """Which models score lower than tfidf, and for which of them that is no accident of this test; None if no model does."""
+    parts = []
+    for name, is_significant in (("below_for_certain", True), ("below_perhaps", False)):
+        models = [own["model"] for own in recommendation.get("below_tfidf", ()) if own["is_significant"] == is_significant]
+        if models:
+            parts.append(message(name, names=join_names(models, "and"), verb="scores" if len(models) == 1 else "score"))
+    if not parts:
+        return None
+    return {"en": "; ".join(part["en"] for part in parts) + ".", "zh": "；".join(part["zh"] for part in parts) + "。"}
 
 
 def advice(recommendation: Recommendation | None, has_labels: bool) -> LocalizedText:

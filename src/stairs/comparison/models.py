@@ -12,9 +12,10 @@ from stairs.comparison.evaluation import costs, validate_run
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.schema import LastLine, PretrainingCost, Row
 from stairs.data import TrainingData
+from stairs.formats.weight_packages import WEIGHT_PACKAGES
 from stairs.models.registry import MODELS
 from stairs.models.settings import DEFAULT_TOKENIZER, SETTINGS, TRANSLATION_MODELS
-from stairs.models.transfer_options import TransferMode
+from stairs.models.transfer_options import Insert, TransferMode
 from stairs.tasks import (
     BASELINE_TASKS,
     TEXT_KINDS,
@@ -23,32 +24,28 @@ from stairs.tasks import (
     Task,
     TfidfClassifier,
     WordVectors,
-    untrained_task,
 )
 from stairs.tasks.baselines import train_by_name
 from stairs.tasks.classifier import word_tokenizer
 from stairs.tasks.from_examples import words_tokenizer
+from stairs.tasks.parts.adapt import adaptation_task
 from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.tasks.parts.stream import unigram_bits
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.examples import LabelledText, TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.training.finetuning_plans import ADAPTATION_SHARE, TaskMaker, finetuning_seconds, plan_adaptation, plan_finetuning, transfer_task
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
-from stairs.training.run import fit_once, load
-from stairs.training.run_plans import (
-    RunPlan,
-    evenly_spaced,
-    finetuning_seconds,
-    plan_finetuning,
-    plan_pretraining,
-    plan_translation,
-    transfer_task,
-)
+from stairs.training.run import RUN_FILE, Run, fit_once, load
+from stairs.training.run_plans import RunPlan, evenly_spaced, plan_pretraining, plan_translation, planned_task
+from stairs.training.selection import Candidate, candidate_costs, fit_best, read_selection
+from stairs.training.tuning import adapted_folder
 
 PRETRAINING_SHARE = 0.5  # of a model's time, if there are labels to learn from as well
-MAX_FROZEN_PRETRAINING_SHARE = 0.8  # if only a mix of layers and a head learn from the labels: they need time, however fast the encoder is
+MAX_PRETRAINING_SHARE = 0.8  # what learns from the labels needs time, however little a probe promises
 EVALUATION_SHARE = 0.05  # of a model's time, for the evaluation on the test examples when all models are trained
+MIN_ADOPTED_SECONDS = 20.0  # to load twenty million weights, to time a few updates and to encode a few hundred texts
 # An encoder-decoder with one vector between the two, with attention, and with attention alone.
 TRANSLATORS: dict[str, tuple[str, dict[str, str]]] = {
     "seq2seq": ("seq2seq", {}),
@@ -64,6 +61,7 @@ class ClimbModel:
     learns_by: str  # "gradient": for as long as it may; "sweeping"; "counting": it takes what it takes
     reads_corpus: bool = True
     is_default: bool = True  # part of a climb for which no models were named
+    min_seconds: float = 0.0  # without which it is left out, if it takes more than others that learn in the same way
 
 
 def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = False) -> list[ClimbModel]:
@@ -80,13 +78,32 @@ def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = Fals
     by_gradients = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
     from stairs.comparison.other_encoders import train_cnn, train_cove  # built on what stands below
 
+    others_weights = [adopted_model(run, example_kind) for run in adopted] if example_kind else []
     if example_kind:
         models += [ClimbModel(model, partial(pretrain_and_finetune, model), "sweeping") for model in sweeping]
+        models += [model for model in others_weights if model.learns_by != "gradient"]
         others = {"cnn": train_cnn, **({"cove": train_cove} if has_pairs else {})}
         models += [ClimbModel(name, train, "gradient", reads_corpus=False) for name, train in others.items()]
     for model in by_gradients:
         models.append(ClimbModel(model, partial(pretrain_and_finetune, model), "gradient", is_default=SETTINGS[model].is_climbed_by_default))
-    return models + [ClimbModel(Path(run).name, partial(finetune_adopted, run), "gradient", reads_corpus=False) for run in adopted if example_kind]
+    return models + [model for model in others_weights if model.learns_by == "gradient"]
+
+
+def adopted_model(run: str, example_kind: str) -> ClimbModel:
+    """Weights that were pretrained elsewhere. Word vectors need one pass over labelled texts, and no share of the time of those that learn by
+    gradients; an encoder is large."""
+    name = Path(run).name
+    if example_kind in TEXT_KINDS and holds_vectors(run):
+        return ClimbModel(name, partial(finetune_adopted, run), "counting", reads_corpus=False)
+    return ClimbModel(name, partial(finetune_adopted, run), "gradient", reads_corpus=False, min_seconds=MIN_ADOPTED_SECONDS)
+
+
+def holds_vectors(run: str) -> bool:
+    """Whether a run, or the package that becomes one, holds word vectors."""
+    package = WEIGHT_PACKAGES.get(Path(run).name)
+    if package is not None:
+        return package.kind == "vectors"
+    return (Path(run) / RUN_FILE).exists() and Run(run).settings["task"] == WordVectors.name
 
 
 def train_ngram(experiment: Experiment, seconds: float) -> Row:
@@ -101,8 +118,8 @@ def train_ngram(experiment: Experiment, seconds: float) -> Row:
 
 
 def train_tfidf(experiment: Experiment, seconds: float) -> Row:
-    examples = labelled_texts(experiment)
-    return fit_classifier(experiment, "tfidf", lambda: TfidfClassifier.train(examples, word_tokenizer(examples)))
+    examples = labelled_texts(experiment.train)
+    return fit_classifier(experiment, "tfidf", lambda: TfidfClassifier.train(examples, word_tokenizer(examples), labelled_texts(experiment.dev)))
 
 
 def train_baseline_model(name: str, task: str, experiment: Experiment, seconds: float) -> Row:
@@ -110,8 +127,8 @@ def train_baseline_model(name: str, task: str, experiment: Experiment, seconds: 
     return fit_classifier(experiment, name, partial(train_by_name, task, experiment.train))
 
 
-def labelled_texts(experiment: Experiment) -> list[LabelledText]:
-    return [example for example in experiment.train if isinstance(example, LabelledText)]
+def labelled_texts(examples: Sequence[object]) -> list[LabelledText]:
+    return [example for example in examples if isinstance(example, LabelledText)]
 
 
 def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) -> Row:
@@ -121,7 +138,7 @@ def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) ->
     share = 1.0 if needs_one_pass or not experiment.example_kind else PRETRAINING_SHARE
     if share == PRETRAINING_SHARE and MODELS[model].learns_by == "gradient":  # what the labels do not need is for pretraining
         share = max(share, 1 - seconds_for_labels(experiment, model, seconds * share) / seconds)
-        share = min(share, MAX_FROZEN_PRETRAINING_SHARE) if MODELS[model].default_layers else share
+        share = min(share, MAX_PRETRAINING_SHARE)
     pretrained = pretrain(experiment, model, seconds * share)
     if not experiment.example_kind:
         return pretrained
@@ -135,8 +152,8 @@ def seconds_for_labels(experiment: Experiment, model: str, seconds: float) -> fl
     """What fine-tuning will take, at most `seconds`, if that is not decided already."""
     if f"{experiment.example_kind}-{model}" in experiment.plans.known:
         return seconds
-    data = LabelledSplits(experiment.train, experiment.dev)
-    return finetuning_seconds(model, experiment.shards_for(model), experiment.example_kind, data, seconds, experiment.seed)
+    data, shards = LabelledSplits(experiment.train, experiment.dev), experiment.shards_for(model)
+    return finetuning_seconds(model, shards, experiment.example_kind, data, seconds, experiment.seed, not experiment.corpus_has_texts)
 
 
 def finetune_adopted(run: str, experiment: Experiment, seconds: float) -> Row:
@@ -148,12 +165,13 @@ def finetune_adopted(run: str, experiment: Experiment, seconds: float) -> Row:
 
 
 def fit_vector_classifier(experiment: Experiment, name: str, source: Path) -> Row:
-    """Linear models on the mean of a text's word vectors."""
+    """Linear models on the mean of a text's word vectors; of labels, tuned as the validation examples choose."""
+    validation = [labelled_texts(experiment.dev)] if experiment.example_kind == "classify" else []
 
     def train() -> Task:
         vectors = load(source)
         assert isinstance(vectors, WordVectors)
-        return train_by_name(f"{experiment.example_kind}-vectors", experiment.train, vectors)
+        return train_by_name(f"{experiment.example_kind}-vectors", experiment.train, vectors, *validation)
 
     return fit_classifier(experiment, name, train)
 
@@ -176,7 +194,7 @@ def pretrain(experiment: Experiment, model: str, seconds: float, **settings: int
     shards = experiment.shards_for(model)
     folder = experiment.out / f"{MODELS[model].pretrains_with}-{model}"
     plan = experiment.plans.of(folder.name, lambda: plan_pretraining(model, shards, seconds))
-    last_line = train_run(experiment, folder, plan, lambda: untrained_task(model, shards.tokenizer, plan["size"], **settings), shards)
+    last_line = train_run(experiment, folder, plan, lambda: planned_task(model, shards.tokenizer, plan, **settings), shards)
     row: Row = {"size": plan["size"], "run": folder.name}
     predicts = MODELS[model].pretrains_with in (NextToken.name, BidirectionalLM.name)  # the bits of other tasks are of another kind
     if predicts:
@@ -189,26 +207,55 @@ def pretrain(experiment: Experiment, model: str, seconds: float, **settings: int
 
 
 def finetune(experiment: Experiment, model: str, source: Path, seconds: float, is_new: bool = True) -> Row:
-    """By gradients, on the labels. `is_new` says that the encoder was pretrained in this climb, and not elsewhere for days."""
-    folder = experiment.out / f"{experiment.example_kind}-{model}"
+    """By gradients, on the labels. `is_new` says that the encoder was pretrained in this climb, and not elsewhere for days: then it may read the
+    texts of the examples first."""
+    folder, kind = experiment.out / f"{experiment.example_kind}-{model}", experiment.example_kind
+
+    def task_with(mode: TransferMode, insert: Insert = "head") -> Supervised:
+        return transfer_task(kind, load(source), experiment.train, mode, insert, metric=experiment.metric, is_new=is_new)
+
+    adapted: Row = {}
+    if is_new and not experiment.corpus_has_texts:
+        began = time.monotonic()
+        adapted = adapt(experiment, source, adapted_folder(folder), task_with, seconds)
+        seconds -= min(time.monotonic() - began, ADAPTATION_SHARE * seconds)
+        source = experiment.out / adapted["run"] if adapted else source
     data = LabelledSplits(experiment.train, experiment.dev, weights_hash(load(source).model))
-
-    def task_with(mode: TransferMode) -> Supervised:
-        whiten = is_new and mode == "features"  # long pretraining needs no help, and few examples would turn its features into noise
-        return transfer_task(experiment.example_kind, load(source), experiment.train, mode, metric=experiment.metric, whiten=whiten)
-
-    plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, task_with, data, seconds, experiment.seed, is_new))
-    return learn_labels(experiment, folder, data, plan, task_with)
+    plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, kind, task_with, data, seconds, experiment.seed, is_new))
+    finetuned = learn_labels(experiment, folder, data, plan, task_with)
+    return combine(adapted, finetuned) if adapted else finetuned
 
 
-def learn_labels(experiment: Experiment, folder: Path, data: LabelledSplits, plan: RunPlan, task_with: Callable[[TransferMode], Supervised]) -> Row:
-    """As planned."""
+def adapt(experiment: Experiment, source: Path, folder: Path, task_with: TaskMaker, seconds: float) -> Row:
+    """Continued pretraining on the texts of the training examples; an empty row if there is no time for it."""
+    encoder = load(source)
+    data = LabelledSplits(experiment.train, experiment.dev, weights_hash(encoder.model))
+    plan = experiment.plans.of(folder.name, lambda: plan_adaptation(encoder, task_with, data, seconds, experiment.seed))
+    if not plan["examples"]:
+        return {}
+    last_line = train_run(experiment, folder, plan, lambda: adaptation_task(load(source)), data)
+    return {"run": folder.name, "adaptation_updates": last_line["step"], "training": [last_line], **costs(experiment, folder, last_line)}
+
+
+def learn_labels(experiment: Experiment, folder: Path, data: LabelledSplits, plan: RunPlan, task_with: TaskMaker) -> Row:
+    """As planned, in the ways that are planned: the best on the validation examples is kept, and all of them are paid for."""
     data = LabelledSplits(evenly_spaced(experiment.train, plan["examples"]), evenly_spaced(experiment.dev, plan["validation"]), data.encoder)
-    last_line = train_run(experiment, folder, plan, lambda: task_with(plan["transfer"]), data)
-    row: Row = {"transfer": plan["transfer"], "finetuning_updates": last_line["step"], "training": [last_line]}
+    new_task = partial(task_with, plan["transfer"], plan.get("insert", "head"))
+    candidates = [Candidate(name, 1, new_task, options=own) for name, own in plan.get("candidates", {"": {}}).items()]
+    options = TrainingOptions(**plan["training"], seed=experiment.seed)
+    with experiment.record_peak_memory(folder):
+        best = fit_best(candidates, data, folder, options, experiment.source_of_plan(folder.name), refuse_short=False)  # its row says if it failed
+    last_line = cast(LastLine, best)
+    tried = [cast(LastLine, own) for own in candidate_costs(folder).values()] or [last_line]
+    total = {name: sum(own[name] for own in tried) for name in ("seconds", "cpu_seconds")}
+    row: Row = {"transfer": plan["transfer"], "finetuning_updates": last_line["step"], "training": tried}
+    if "insert" in plan:
+        row["insert"] = plan["insert"]
+    if (selection := read_selection(folder)) is not None:
+        row["validation_errors"] = selection["validation_errors"]
     if plan["examples"] < len(experiment.train):
         row["training_examples"] = plan["examples"]
-    return {**row, **validate_run(experiment, folder, last_line)}
+    return {**row, **validate_run(experiment, folder, cast(LastLine, {**last_line, **total}))}
 
 
 def fit_classifier(experiment: Experiment, model: str, train: Callable[[], Task]) -> Row:
@@ -227,7 +274,7 @@ def train_translator(name: str, experiment: Experiment, seconds: float) -> Row:
     tokenizer = Tokenizer.train(experiment.pair_tokenizer, lambda: ([pair.source, pair.target] for pair in pairs))
     plan = experiment.plans.of(folder.name, lambda: plan_translation(model, pairs, seconds * (1 - EVALUATION_SHARE), tokenizer.vocab_size))
     data = LabelledSplits(experiment.train, experiment.dev)
-    last_line = train_run(experiment, folder, plan, lambda: untrained_task(model, tokenizer, plan["size"], **settings), data)
+    last_line = train_run(experiment, folder, plan, lambda: planned_task(model, tokenizer, plan, **settings), data)
     row: Row = {"size": plan["size"], "updates": last_line["step"], "training": [last_line]}
     return {**row, **validate_run(experiment, folder, last_line)}
 

@@ -12,13 +12,13 @@ from stairs.comparison.evaluation import costs
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.models import EVALUATION_SHARE, PRETRAINING_SHARE, combine, finetune, learn_labels, pretrain, train_run
 from stairs.comparison.schema import Row
-from stairs.models.transfer_options import TransferMode
-from stairs.tasks import untrained_task
+from stairs.models.transfer_options import Insert, TransferMode
 from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.training.finetuning_plans import plan_from_scratch, transfer_task
 from stairs.training.new_encoder import encoder_of_words
-from stairs.training.run_plans import plan_from_scratch, plan_translation, transfer_task
+from stairs.training.run_plans import plan_translation, planned_task
 
 
 def train_cnn(experiment: Experiment, seconds: float) -> Row:
@@ -32,8 +32,8 @@ def train_cnn(experiment: Experiment, seconds: float) -> Row:
     data = LabelledSplits(experiment.train, experiment.dev, weights_hash(new_encoder().model))
     left = max(seconds - (time.monotonic() - began), seconds * PRETRAINING_SHARE)
 
-    def task_with(mode: TransferMode) -> Supervised:
-        return transfer_task(experiment.example_kind, new_encoder(), experiment.train, mode, metric=experiment.metric)
+    def task_with(mode: TransferMode, insert: Insert = "head") -> Supervised:
+        return transfer_task(experiment.example_kind, new_encoder(), experiment.train, mode, insert, metric=experiment.metric)
 
     plan = experiment.plans.of(folder.name, lambda: plan_from_scratch(task_with("scratch"), data, left))
     return combine(vectors, learn_labels(experiment, folder, data, plan, task_with))
@@ -48,9 +48,8 @@ def train_cove(experiment: Experiment, seconds: float) -> Row:
     folder = experiment.out / "translate-cove"
     tokenizer = Tokenizer.train(spec, lambda: ([pair.source, pair.target] for pair in pairs.train))
     plan = experiment.plans.of(folder.name, lambda: plan_translation("cove", pairs.train, seconds * PRETRAINING_SHARE, tokenizer.vocab_size))
-    last_line = train_run(
-        experiment, folder, plan, lambda: untrained_task("cove", tokenizer, plan["size"]), LabelledSplits(pairs.train, pairs.validation)
-    )
+    data = LabelledSplits(pairs.train, pairs.validation)
+    last_line = train_run(experiment, folder, plan, lambda: planned_task("cove", tokenizer, plan), data)
     pretrained: Row = {"size": plan["size"], "run": folder.name, "updates": last_line["step"], "training": [last_line]}
     left = max(seconds - (time.monotonic() - began), seconds * PRETRAINING_SHARE)
     return combine({**pretrained, **costs(experiment, folder, last_line)}, finetune(experiment, "cove", folder, left))

@@ -11,6 +11,7 @@ CPU time is compared in bins, and the other costs within a factor of two, so tha
 import math
 from collections.abc import Sequence
 
+from stairs.comparison.encoder_advice import encoder_note
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.messages import Value, approximate_count, describe_cost, join_names, join_sentences, message
 from stairs.comparison.schema import CostCriterion, Difference, LocalizedText, Recommendation, Row
@@ -23,13 +24,13 @@ NEGLIGIBLE = {"latency": 0.25, "size": 1.0, "memory": 10.0}  # ms, MB and MB: be
 MAX_NAMES = 3  # of a tie
 
 
-def recommend(rows: Sequence[Row], experiment: Experiment, first: CostCriterion = "train") -> Recommendation | None:
+def recommend(tried: Sequence[Row], experiment: Experiment, first: CostCriterion = "train") -> Recommendation | None:
     """The cheapest of the models that are as good as the best, and why; None if no model that learnt something has a score."""
-    rows = [row for row in rows if "score" in row and "not_learnt" not in row]
+    scored = sorted((row for row in tried if "score" in row), key=lambda row: ("not_learnt" in row, -row["score"]["value"]))
+    rows = [row for row in scored if "not_learnt" not in row]
     if not rows:
         return None
-    rows = sorted(rows, key=lambda row: -row["score"]["value"])
-    paired = PairedOutcomes(experiment.metric, experiment.example_kind, experiment.test, [row["outcomes"] for row in rows])
+    paired = PairedOutcomes(experiment.metric, experiment.example_kind, experiment.test, [row["outcomes"] for row in scored])
     behind: list[Difference] = [{"model": row["model"], **paired.difference(0, number)} for number, row in enumerate(rows[1:], 1)]
     as_good = [0, *(number for number, own in enumerate(behind, 1) if not own["is_significant"])]
     cheap = cheapest([rows[number] for number in as_good], first)
@@ -41,9 +42,21 @@ def recommend(rows: Sequence[Row], experiment: Experiment, first: CostCriterion 
     found: Recommendation = {
         "model": names[0], "models": names, "names": join_names(names), "score": rows[tie[0]]["score"]["value"],
         "best": rows[0]["model"], "best_score": rows[0]["score"]["value"], "as_good": [rows[number]["model"] for number in as_good], "cost": first,
-        "behind_best": behind, "detectable_difference": detectable, "why": {}, "rule": message(f"rule_{first}"),
+        "behind_best": behind, "below_tfidf": differences_below("tfidf", scored, paired), "detectable_difference": detectable, "why": {},
+        "rule": message(f"rule_{first}"),
     }  # fmt: skip
+    if note := encoder_note(tried, experiment):
+        found["encoder_note"] = note
     return {**found, "why": explain(found, rows)}
+
+
+def differences_below(model: str, rows: Sequence[Row], paired: PairedOutcomes) -> list[Difference]:
+    """How far each model with a lower score than this one is below it; those that did not learn are as well. `paired` has the outcomes of `rows`."""
+    position = next((number for number, row in enumerate(rows) if row["model"] == model), None)
+    if position is None:
+        return []
+    lower = [(number, row) for number, row in enumerate(rows) if row["score"]["value"] < rows[position]["score"]["value"]]
+    return [{"model": row["model"], **paired.difference(position, number)} for number, row in lower]
 
 
 def cheapest(rows: Sequence[Row], first: CostCriterion = "train") -> list[Row]:

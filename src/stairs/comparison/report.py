@@ -5,7 +5,15 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from stairs.comparison.messages import MESSAGES, advice, curve_sentence, describe_first, describe_resolution, format_count
+from stairs.comparison.messages import (
+    MESSAGES,
+    advice,
+    curve_sentence,
+    describe_below_tfidf,
+    describe_first,
+    describe_resolution,
+    format_count,
+)
 from stairs.comparison.report_details import DETAILS_STYLE, bilingual, drawing, language_spans, model_folds
 from stairs.comparison.schema import Report, ReportBaseline, Row
 from stairs.files import write_atomically
@@ -110,6 +118,7 @@ def summary(report: Report) -> str:
     if found is not None:
         lines.append(f"{language_spans(describe_resolution(found['detectable_difference'], report['examples']['test']))} "
                      f"{language_spans(found['rule'])}")  # fmt: skip
+        lines += [language_spans(note) for note in (describe_below_tfidf(found), found.get("encoder_note")) if note]
     removed = report.get("removed_text") or {}
     if removed.get("documents"):
         lines.append(bilingual("removed_text", **removed))

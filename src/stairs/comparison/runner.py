@@ -202,7 +202,7 @@ def models_within(models: Sequence[ClimbModel], budget: float, megabytes: float)
 def seconds_needed(models: Sequence[ClimbModel], megabytes: float) -> float:
     """In which all of these have time to learn something."""
     slowdown = max(1.0, ORDINARY_GIGAFLOPS / machine.gigaflops())
-    training = sum(MIN_SECONDS[model.learns_by] for model in models)
+    training = sum(max(MIN_SECONDS[model.learns_by], model.min_seconds) for model in models)
     return (START_SECONDS + SECONDS_PER_MEGABYTE * megabytes + training) * slowdown / (1 - SPARE_SHARE)
 
 

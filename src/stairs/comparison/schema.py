@@ -53,6 +53,9 @@ class Row(TypedDict, total=False):
     pretrained_run: str  # the folder that was pretrained, if it is another one
     size: str
     transfer: str
+    insert: str  # where the layers of the encoder go, if not to a head: "input" of a BiLSTM
+    adaptation_updates: int  # of continued pretraining on the texts of the training examples
+    validation_errors: dict[str, float]  # of the ways to learn the labels that were tried, if several
     training_examples: int  # how many it learnt from, if there was no time to encode all
     updates: int
     finetuning_updates: int
@@ -93,6 +96,8 @@ class Recommendation(TypedDict):
     as_good: list[str]
     cost: CostCriterion
     behind_best: list[Difference]
+    encoder_note: NotRequired[LocalizedText]  # if a pretrained encoder would probably pay, and none took part
+    below_tfidf: NotRequired[list[Difference]]  # of the models that score lower than tfidf, where it has a row
     detectable_difference: float | None  # the smallest that this test separates, about; None: it separates nothing
     why: LocalizedText
     rule: LocalizedText

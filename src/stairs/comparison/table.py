@@ -10,13 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from stairs import progress
-from stairs.comparison.messages import MESSAGES, curve_sentence, describe_resolution
+from stairs.comparison.messages import MESSAGES, curve_sentence, describe_below_tfidf, describe_resolution
 from stairs.comparison.runner import Observer
 from stairs.comparison.schema import Report, Row
 from stairs.progress import format_count, say
 
 COLUMNS = ("model", "bits/char", "score", "CPU s", "train s", "ms/text", "train MB", "ask MB", "params", "disk MB")
-WIDTHS = (12, 10, 24, 9, 9, 9, 9, 8, 9, 8)
+WIDTHS = (19, 10, 24, 9, 9, 9, 9, 8, 9, 8)
 HEAD = f"{COLUMNS[0]:{WIDTHS[0]}} " + " ".join(f"{name:>{width}}" for name, width in zip(COLUMNS[1:], WIDTHS[1:], strict=True))
 
 
@@ -39,7 +39,7 @@ def missing_reason(row: Row) -> str:
 def row_line(row: Row) -> str:
     """One row in plain text."""
     if "run" not in row:
-        return f"{row['model'][:12]:12} {missing_reason(row)}"
+        return f"{row['model'][: WIDTHS[0]]:{WIDTHS[0]}} {missing_reason(row)}"
     model, *others = row_cells(row)
     return f"{model[: WIDTHS[0]]:{WIDTHS[0]}} " + " ".join(f"{text:>{width}}" for text, width in zip(others, WIDTHS[1:], strict=True))
 
@@ -56,7 +56,8 @@ def report_text(report: Report) -> str:
     found = report["recommendation"]
     if found:
         resolution = describe_resolution(found["detectable_difference"], report["examples"]["test"])["en"]
-        lines += ["", f"Recommended: {found['names']['en']}. {found['why']['en']}", resolution, found["rule"]["en"]]
+        notes = [note["en"] for note in (describe_below_tfidf(found), found.get("encoder_note")) if note]
+        lines += ["", f"Recommended: {found['names']['en']}. {found['why']['en']}", *notes, resolution, found["rule"]["en"]]
         lines += [curve_sentence(curve)["en"] for curve in report.get("label_curves", ())]
     elif any("not_learnt" in row for row in report["rows"]):
         lines += ["", "Nothing is recommended: no model that learnt something has a score."]

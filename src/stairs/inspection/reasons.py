@@ -1,10 +1,12 @@
 """Why a text has its label: the words that spoke for each label and against it.
 
-TF-IDF is a linear model, so its reasons are exact: the score of a label is its bias and the sum of its weight times the TF-IDF of each word and pair
-of words. The mean over the labels is taken off, since it changes no probability. Of every other classifier, each word is left out once, as in the
-picture `reasons` (`labels.py`): its reason for a label is by how much the log-odds of the label fall.
+TF-IDF is a linear model, so its reasons are exact: the score of a label is its bias and the sum of its weight times the TF-IDF of each term: words,
+words in a row, and the characters within a word, which are added to the word. The mean over the labels is taken off, since it changes no probability.
+Of every other classifier, each word is left out once, as in the picture `reasons` (`labels.py`): its reason for a label is by how much the log-odds
+of the label fall.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypedDict, cast
 
@@ -12,6 +14,7 @@ import numpy as np
 
 from stairs.errors import Unsupported
 from stairs.tasks.classifier import Classifier
+from stairs.tasks.parts.tfidf import character_terms
 from stairs.tasks.task import Task
 from stairs.tasks.tfidf_classifier import TfidfClassifier
 
@@ -59,11 +62,22 @@ def strongest(words: list[str], weights: np.ndarray) -> list[WordWeight]:
 
 
 def tfidf_weights(task: TfidfClassifier, text: str) -> tuple[list[str], np.ndarray]:
-    """The terms of a text, and what each adds to the score of each label, (terms, labels), less the mean over the labels."""
-    features = task.text_features([text])
-    terms, values = features.indices.tolist(), features.data
-    added = task.weight[:, terms].T * values[:, None]
-    return [task.terms[term] for term in terms], added - added.mean(1, keepdims=True)
+    """The words of a text and the words in a row, and what each adds to the score of each label, (terms, labels), less the mean over the labels. An
+    n-gram of characters is shared by the words that it occurs in."""
+    features = task.tfidf.features([text])
+    added = task.weight[:, features.columns].T * features.values[:, None]
+    of_terms = dict(zip(features.columns.tolist(), added - added.mean(1, keepdims=True), strict=True))
+    reasons = {task.terms[column]: weights for column, weights in of_terms.items() if column >= task.tfidf.first_word}
+    words = Counter(task.tokenizer.words(text) if task.tfidf.first_word else [])
+    ngrams = {word: [column for term in character_terms(word) if (column := task.tfidf.columns.get(term)) is not None] for word in words}
+    occurrences: Counter[int] = Counter()
+    for word, count in words.items():
+        occurrences.update({column: count * own for column, own in Counter(ngrams[word]).items()})
+    for word, count in words.items():
+        shared = [of_terms[column] * count / occurrences[column] for column in ngrams[word]]
+        if shared:
+            reasons[word] = reasons.get(word, 0) + np.sum(shared, 0)
+    return list(reasons), np.array(list(reasons.values())).reshape(len(reasons), len(task.labels))
 
 
 def occlusion_weights(task: "Classifier | Classify", text: str) -> tuple[list[str], np.ndarray]:

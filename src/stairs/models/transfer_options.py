@@ -6,7 +6,7 @@ scratch    all of it, from new weights instead of the pretrained ones: a baselin
 top        its last blocks
 frozen     none of it: the head is trained on vectors that are computed at every update
 features   none of it: every text is encoded once, and the head is trained on the stored vectors, in seconds; where layers are mixed, the vectors of
-           each layer are stored, and the mix is trained with the head
+           each layer are stored, and the mix is trained with the head, and so is a BiLSTM that reads it (`insert`)
 
 With `layer_decay` below 1 a block learns more slowly the lower it is (Howard & Ruder 2018, "discriminative fine-tuning").
 """

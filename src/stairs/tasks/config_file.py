@@ -23,6 +23,7 @@ class TaskConfig(TypedDict):
     max_length: NotRequired[int | None]
     labels: NotRequired[list[str]]  # classifiers without gradients
     priors: NotRequired[list[float]]
+    choice: NotRequired[Settings]  # tfidf and vectors: what held-out examples chose, and by which score
     threshold: NotRequired[float]  # the probability from which on one of several labels is given
     transfer: NotRequired[Settings]  # tasks on top of an encoder
     settings: NotRequired[Settings]

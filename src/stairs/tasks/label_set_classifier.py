@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,17 +27,16 @@ from stairs.tasks.label_sets import count_labels, label_set_answer, labels_summa
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.multilabel_metrics import DEFAULT_THRESHOLD, best_threshold, labels_above, multilabel_metrics, multilabel_report, one_hot
 from stairs.tasks.ngram_classifier import NGramClassifier, estimate_trie
-from stairs.tasks.parts.tfidf import Tfidf
-from stairs.tasks.tfidf_classifier import REGULARIZATION, TfidfClassifier
+from stairs.tasks.parts.tfidf import TermKinds, Tfidf
+from stairs.tasks.tfidf_classifier import TfidfClassifier
 from stairs.text.examples import MultiLabelText
 from stairs.text.tokenizers.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 HELD_OUT = 5  # every fifth training example chooses the threshold
 MIN_HELD_OUT = 10  # fewer choose nothing
 MAX_NGRAM_LABELS = 200  # each has two models
+TERM_KINDS = TermKinds(words=2, characters=True, min_texts=2)
+INVERSE_REGULARIZATION = 8.0
 Fit = Callable[[Sequence[MultiLabelText], list[str]], Any]  # from examples and their labels to a task
 
 
@@ -108,14 +107,16 @@ class TfidfMultiLabel(LabelSetClassifier, TfidfClassifier):
     name = "multilabel-tfidf"
 
     @classmethod
-    def train(cls, examples: Sequence[Any], tokenizer: Tokenizer | None = None) -> Self:
+    def train(cls, examples: Sequence[Any], tokenizer: Tokenizer | None = None) -> Self:  # type: ignore[override]
         return cls.fit_with_threshold(examples, partial(cls.fit, tokenizer=tokenizer or words_tokenizer(examples)))
 
     @classmethod
     def fit(cls, examples: Sequence[MultiLabelText], labels: list[str], tokenizer: Tokenizer) -> Self:
-        tfidf, features = Tfidf.fit(tokenizer, [example.text for example in examples])
-        weight, bias = one_vs_rest(features.matrix(), one_hot([example.labels for example in examples], labels), REGULARIZATION)
-        return cls(tokenizer, labels, list(tfidf.terms), tfidf.idf.astype(np.float32), weight, bias)
+        from stairs.tasks.tfidf_choice import one_vs_rest  # an answer needs none of it
+
+        tfidf, features = Tfidf.fit(tokenizer, [example.text for example in examples], TERM_KINDS)
+        linear = one_vs_rest(features.matrix(), one_hot([example.labels for example in examples], labels), INVERSE_REGULARIZATION)
+        return cls(tokenizer, labels, list(tfidf.terms), *(array.astype(np.float32) for array in (tfidf.idf, *linear)))
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         return sigmoid(self.tfidf.features(texts).times(self.weight) + self.bias)
@@ -150,17 +151,3 @@ class NGramMultiLabel(LabelSetClassifier, NGramClassifier):
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         scores = self.scores(texts)
         return sigmoid(scores[:, ::2] - scores[:, 1::2])
-
-
-def one_vs_rest(features: "np.ndarray | csr_matrix", targets: np.ndarray, regularization: float) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (labels, features) and biases (labels,) of a logistic regression for each column of `targets` (N, labels)."""
-    from sklearn.linear_model import LogisticRegression
-
-    weight, bias = np.zeros((targets.shape[1], features.shape[1]), np.float32), np.zeros(targets.shape[1], np.float32)
-    for number, own in enumerate(targets.T):
-        if own.all() or not own.any():  # there is nothing to tell apart
-            bias[number] = math.log((own.sum() + 0.5) / (len(own) - own.sum() + 0.5))
-            continue
-        linear = LogisticRegression(C=1 / regularization, max_iter=1000).fit(features, own)
-        weight[number], bias[number] = linear.coef_[0], linear.intercept_[0]
-    return weight, bias

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stairs.tasks.baselines import TFIDF_EXAMPLES
 from stairs.tasks.classifier import logistic_regression, softmax, word_tokenizer
 from stairs.tasks.parts.tfidf import Tfidf
-from stairs.tasks.tfidf_classifier import REGULARIZATION
 from stairs.text.examples import LabelledText
 from stairs.text.labelled import group_numbers
 
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 FOLDS = 5
+REGULARIZATION = 0.1
+MAX_TRAINED = 20_000  # texts of one model, spread over all
 MIN_TEXTS = 2  # with a term that counts: what one text alone has tells nothing about others
 
 
@@ -58,13 +58,13 @@ def fold_numbers(examples: Sequence[LabelledText], seed: int = 0, folds: int = F
 
 
 def out_of_fold(examples: Sequence[LabelledText], matrix: "csr_matrix", seed: int = 0) -> OutOfFold:
-    """The probabilities of each text, by a model of other texts; one learns from at most TFIDF_EXAMPLES, spread over all."""
+    """The probabilities of each text, by a model of other texts; one learns from at most MAX_TRAINED, spread over all."""
     labels = sorted({example.label for example in examples})
     probabilities = np.zeros((len(examples), len(labels)))
     numbers = fold_numbers(examples, seed)
     for fold in range(FOLDS):
         train, held_out = np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)
-        train = train[:: -(-len(train) // TFIDF_EXAMPLES)] if len(train) else train
+        train = train[:: -(-len(train) // MAX_TRAINED)] if len(train) else train
         learnt = sorted({examples[i].label for i in train.tolist()})
         if not len(held_out):
             continue

@@ -1,71 +1,97 @@
-"""VectorClassifier: one label for a text from the mean of its words' vectors, by logistic regression.
+"""VectorClassifier: one label for a text from the mean of its words' vectors, and from what tuning the words changes, by logistic regression.
+
+    P(label | text) = softmax(H mean(text) + D tfidf(text) + b)
 
 The vectors were learnt from plain text, so words that no labelled text has are understood by words they are similar to. The mean is that of
 `word_vectors.py`, in which frequent words count little. It is standardized first, since vectors come in any length; that scaling is folded into the
-weights that are stored.
+weights that are stored. `vector_choice.py` says what D is, and how held-out examples choose whether there is any.
 """
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from stairs.models import MODELS
 from stairs.models.base import as_array
-from stairs.tasks.classifier import Classifier, labels_of, logistic_regression, softmax
-from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
+from stairs.tasks.classifier import Classifier, labels_of, softmax
+from stairs.tasks.config_file import CONFIG, WEIGHTS, Settings, TaskConfig
 from stairs.tasks.parts.saved_model import load_weights
+from stairs.tasks.parts.tfidf import Tfidf
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-REGULARIZATION = 1.0
+if TYPE_CHECKING:
+    from stairs.tasks.vector_choice import VectorChoice
+
 VECTORS_PREFIX = "words."  # before the names of the tensors of the word vectors
+TERMS_FILE = "terms.json"
 
 
 class VectorClassifier(Classifier):
-    """softmax of a linear function of the mean word vector."""
+    """softmax of a linear function of the mean word vector and of TF-IDF; `term_weight` (labels, terms)."""
 
     name = "classify-vectors"
     has_text_features = True
+    choice: Settings
+    tfidf: Tfidf | None = None  # None without terms
+    term_weight: np.ndarray
 
     def __init__(self, words: WordVectors, labels: list[str], weight: np.ndarray, bias: np.ndarray) -> None:
         super().__init__(words.model, words.tokenizer)
-        self.words, self.labels, self.weight, self.bias = words, labels, weight, bias
+        self.words, self.labels, self.weight, self.bias, self.choice = words, labels, weight, bias, {}
 
     @classmethod
-    def train(cls, examples: Sequence[LabelledText], words: WordVectors) -> Self:
-        labels = labels_of(examples)
-        features, mean, deviation = standardize(words.vectors([example.text for example in examples]))
-        weight, bias = logistic_regression(features, examples, REGULARIZATION)
-        weight = weight / deviation
-        return cls(words, labels, weight, bias - weight @ mean)
+    def train(
+        cls, examples: Sequence[LabelledText], words: WordVectors, validation: Sequence[LabelledText] = (), choice: "VectorChoice | None" = None
+    ) -> Self:
+        """`validation` chooses what tuning changes, if `choice` does not say it; without both, folds of the examples do."""
+        from stairs.tasks.vector_choice import FIRST_TRIALS, MEAN_ALONE, MORE_C, VectorTable  # an answer needs none of it
+
+        table = VectorTable(examples, labels_of(examples), words, validation, choice)
+        choice = choice or table.choose(FIRST_TRIALS, MORE_C, MEAN_ALONE)
+        term_weight, weight, bias = (array.astype(np.float32) for array in table.split(table.fit_training(choice), choice))
+        task = cls(words, table.labels, weight, bias)
+        task.choice = asdict(choice)
+        if choice.words:
+            task.tfidf, task.term_weight = table.tfidf(choice), term_weight
+        return task
 
     def text_features(self, texts: Sequence[str]) -> np.ndarray:
         """The mean word vector of each text, (N, D)."""
         return self.words.vectors(list(texts))
 
+    def scores(self, texts: Sequence[str]) -> np.ndarray:
+        """What softmax turns into probabilities, (N, labels)."""
+        scores: np.ndarray = self.text_features(texts) @ self.weight.T + self.bias
+        return scores if self.tfidf is None else scores + self.tfidf.features(texts).times(self.term_weight)
+
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        return softmax(self.text_features(texts) @ self.weight.T + self.bias)
+        return softmax(self.scores(texts))
 
     def describe(self) -> TaskConfig:
-        return {**super().describe(), "config": self.model.describe()}
+        return {**super().describe(), "config": self.model.describe(), "choice": self.choice}
 
     def save(self, folder: Path) -> None:
-        vectors = {VECTORS_PREFIX + name: as_array(tensor) for name, tensor in self.model.tensors().items()}
-        self.write(folder, {**vectors, "weight": self.weight, "bias": self.bias})
+        arrays = {VECTORS_PREFIX + name: as_array(tensor) for name, tensor in self.model.tensors().items()}
+        if self.tfidf is not None:
+            arrays |= {"idf": self.tfidf.idf.astype(np.float32), "term_weight": self.term_weight}
+            (folder / TERMS_FILE).write_text(json.dumps(self.tfidf.terms, ensure_ascii=False), "utf-8")
+        self.write(folder, {**arrays, "weight": self.weight, "bias": self.bias})
 
     @classmethod
     def open(cls, folder: Path, described: TaskConfig) -> Self:
         tensors = load_weights(folder / WEIGHTS)
         of_model = {name.removeprefix(VECTORS_PREFIX): tensor for name, tensor in tensors.items() if name.startswith(VECTORS_PREFIX)}
         model = MODELS[described["model"]].from_saved(described["config"], of_model, folder / CONFIG)
-        return cls(WordVectors(model.eval(), Tokenizer.load(folder)), described["labels"], tensors["weight"].numpy(), tensors["bias"].numpy())
-
-
-def standardize(features: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Features (N, D) with mean 0 and deviation 1 over all of them, their mean (D,) and their deviation."""
-    mean = features.mean(0)
-    deviation = max(float((features - mean).std()), 1e-6)
-    return (features - mean) / deviation, mean, deviation
+        words = WordVectors(model.eval(), Tokenizer.load(folder))
+        task = cls(words, described["labels"], tensors["weight"].numpy(), tensors["bias"].numpy())
+        task.choice = described.get("choice", {})
+        if "term_weight" in tensors:
+            terms = json.loads((folder / TERMS_FILE).read_text("utf-8"))
+            task.tfidf, task.term_weight = Tfidf(words.tokenizer, terms, tensors["idf"].numpy()), tensors["term_weight"].numpy()
+        return task

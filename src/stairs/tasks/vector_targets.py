@@ -4,6 +4,7 @@ VectorMultiLabel    sigmoid of a linear function of the mean for each label (one
 VectorRegressor     a linear function of the mean (ridge regression)
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self, cast
@@ -11,17 +12,19 @@ from typing import Any, Self, cast
 import numpy as np
 
 from stairs.tasks.answers import Answer, NumberAnswer
-from stairs.tasks.label_set_classifier import LabelSetClassifier, one_vs_rest
+from stairs.tasks.label_set_classifier import LabelSetClassifier
 from stairs.tasks.label_sets import sigmoid
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.multilabel_metrics import one_hot
 from stairs.tasks.regression_metrics import regression_metrics
 from stairs.tasks.tfidf_regressor import ridge_regression
-from stairs.tasks.vector_classifier import REGULARIZATION, VectorClassifier, standardize
+from stairs.tasks.vector_choice import mean_and_deviation
+from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import MultiLabelText
 
 TEXTS_PER_BATCH = 256
+REGULARIZATION = 1.0
 
 
 class VectorMultiLabel(LabelSetClassifier, VectorClassifier):
@@ -30,7 +33,7 @@ class VectorMultiLabel(LabelSetClassifier, VectorClassifier):
     name = "multilabel-vectors"
 
     @classmethod
-    def train(cls, examples: Sequence[Any], words: WordVectors) -> Self:
+    def train(cls, examples: Sequence[Any], words: WordVectors) -> Self:  # type: ignore[override]
         return cls.fit_with_threshold(examples, partial(cls.fit, words=words))
 
     @classmethod
@@ -41,7 +44,7 @@ class VectorMultiLabel(LabelSetClassifier, VectorClassifier):
         return cls(words, labels, weight, bias - weight @ mean)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        return sigmoid(self.text_features(texts) @ self.weight.T + self.bias)
+        return sigmoid(self.scores(texts))
 
 
 class VectorRegressor(VectorClassifier):
@@ -54,7 +57,7 @@ class VectorRegressor(VectorClassifier):
     has_text_features = False
 
     @classmethod
-    def train(cls, examples: Sequence[Any], words: WordVectors) -> Self:
+    def train(cls, examples: Sequence[Any], words: WordVectors) -> Self:  # type: ignore[override]
         features, mean, deviation = standardize(words.vectors([example.text for example in examples]))
         weight, bias = ridge_regression(features, examples, REGULARIZATION)
         weight = weight[None] / deviation
@@ -82,3 +85,23 @@ class VectorRegressor(VectorClassifier):
     def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
         predictions = self.predict_examples(examples)
         return regression_metrics(np.array([example.value for example in examples]), np.array(predictions)), predictions
+
+
+def one_vs_rest(features: np.ndarray, targets: np.ndarray, regularization: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (labels, features) and biases (labels,) of a logistic regression for each column of `targets` (N, labels)."""
+    from sklearn.linear_model import LogisticRegression
+
+    weight, bias = np.zeros((targets.shape[1], features.shape[1]), np.float32), np.zeros(targets.shape[1], np.float32)
+    for number, own in enumerate(targets.T):
+        if own.all() or not own.any():  # there is nothing to tell apart
+            bias[number] = math.log((own.sum() + 0.5) / (len(own) - own.sum() + 0.5))
+            continue
+        linear = LogisticRegression(C=1 / regularization, max_iter=1000).fit(features, own)
+        weight[number], bias[number] = linear.coef_[0], linear.intercept_[0]
+    return weight, bias
+
+
+def standardize(features: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Features (N, D) with mean 0 and deviation 1 over all of them, their mean (D,) and their deviation."""
+    mean, deviation = mean_and_deviation(features)
+    return (features - mean) / deviation, mean, deviation

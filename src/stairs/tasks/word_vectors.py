@@ -9,6 +9,7 @@ Departures: the first principal component is not removed, since a single text ha
 """
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol, cast
 
@@ -172,12 +173,19 @@ class WordVectors(Task):
 
     @functools.cached_property
     def chunks(self) -> SpacedChunks:
-        """The numbers of the words of a chunk among `weighted_vectors`; the same word may have several."""
+        """The numbers of the words of a chunk among `weighted_vectors`, where each word is looked up once."""
+        numbers: dict[str, int | None] = {}  # None for a word without a vector
 
-        def number(chunk: str) -> range:
-            (words,) = self.words_of_texts([chunk])
-            self.weighted_vectors.extend(sif_weight(word) * word.vector for word in words)
-            return range(len(self.weighted_vectors) - len(words), len(self.weighted_vectors))
+        def number(chunk: str) -> list[int]:
+            words = self.tokenizer.words(chunk)
+            new = [word for word in dict.fromkeys(words) if word not in numbers]
+            ids = [self.tokenizer.id(word) for word in new]
+            for known in self.with_vectors(new, ids, self.rows(np.array(ids, np.int64))):
+                numbers[known.spelling] = len(self.weighted_vectors)
+                self.weighted_vectors.append(sif_weight(known) * known.vector)
+            for word in new:
+                numbers.setdefault(word, None)
+            return [own for word in words if (own := numbers[word]) is not None]
 
         return SpacedChunks(number)
 
@@ -202,9 +210,12 @@ class WordVectors(Task):
 
     def words_of_text(self, text: str, ids: list[int], rows: Iterator[np.ndarray]) -> list[KnownWord]:
         spellings = self.tokenizer.words(text) if self.tokenizer.spec.kind == "words" else [self.tokenizer.token(i) for i in ids]
+        return self.with_vectors(spellings, ids, itertools.islice(rows, len(ids)))
+
+    def with_vectors(self, spellings: Iterable[str], ids: Iterable[int], rows: Iterable[np.ndarray]) -> list[KnownWord]:
+        """The words that have a vector: `rows` has those of the vocabulary."""
         words = []
-        for i, spelling in zip(ids, spellings, strict=True):
-            row = next(rows)
+        for i, spelling, row in zip(ids, spellings, rows, strict=True):
             vector = row if i >= len(SPECIAL_TOKENS) else self.model.oov_vector(spelling)
             if vector is not None:
                 words.append(KnownWord(spelling, vector, float(self.frequencies[i]) if i >= len(SPECIAL_TOKENS) else 0.0))

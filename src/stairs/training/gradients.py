@@ -132,6 +132,7 @@ class GradientUpdater:
 
     def apply_plan(self, plan: ProbedPlan) -> None:
         self.precision = plan["precision"]
+        self.optimizer.set_precision(self.precision)
 
     def start(self, step: int) -> None:
         """There is nothing to prepare."""

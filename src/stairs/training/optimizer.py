@@ -32,6 +32,12 @@ class Optimizer:
             scale = options.muon_learning_rate / peak_lr
             self.members.append(Muon([{"params": list(matrices.values()), "weight_decay": weight_decay, "lr_scale": scale}]))
 
+    def set_precision(self, precision: str) -> None:
+        """Of what is computed beside the gradients: "fp32", or "bf16" where training is."""
+        for member in self.members:
+            if isinstance(member, Muon):
+                member.dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+
     @property
     def param_groups(self) -> list[dict[str, Any]]:
         return [group for member in self.members for group in member.param_groups]

@@ -54,7 +54,7 @@ class TrainingOptions:
     accumulate: int = 1  # gradient accumulation: parts in which each batch is computed, to save memory; the result is the same
     learning_rate: float | None = None  # peak learning rate; the model's own default if not given
     schedule: Schedule = "linear"  # learning rate after the warm-up; hold: constant until the last fifth, so that the run can be extended
-    optimizer: OptimizerKind = "auto"  # adamw; or muon for the matrices in the blocks of a Transformer and adamw for the rest; auto: adamw
+    optimizer: OptimizerKind = "auto"  # adamw; or muon for the matrices in a Transformer's blocks, adamw for the rest; auto: muon with --budget
     muon_learning_rate: float = 0.02  # peak learning rate of muon's matrices
     warmup: float = 0.05  # share of the training in which the learning rate rises
     warmup_steps: int | None = None  # updates in which the learning rate rises; if not given, --warmup decides

@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from stairs.comparison.messages import LANGUAGES, advice, describe_resolution, join_names, join_sentences, message
-from stairs.comparison.schema import FORMAT
+from stairs.comparison.messages import LANGUAGES, advice, describe_below_tfidf, describe_resolution, join_names, join_sentences, message
+from stairs.comparison.schema import FORMAT, Recommendation
 from stairs.files import os_error_reason
 from stairs.web.opened_run import RUN_FILE, metric_title
 from stairs.web.requests import RequestError
@@ -90,12 +90,14 @@ def data_sentence(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, s
 
 
 def rule_sentences(recommendation: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
-    """Which differences the test can detect, and the rule of the recommendation."""
+    """Which models are below tfidf, whether an encoder would pay, which differences the test can detect, and the rule of the recommendation."""
     if recommendation is None:
         return []
     smallest = recommendation["detectable_difference"]
     smallest = None if smallest is None else check_number(smallest)
-    return [describe_resolution(smallest, check_number(counts["test"])), check_texts(recommendation["rule"])]
+    notes = [describe_below_tfidf(cast(Recommendation, recommendation)), recommendation.get("encoder_note")]
+    resolution = describe_resolution(smallest, check_number(counts["test"]))
+    return [*(check_texts(note) for note in notes if note), resolution, check_texts(recommendation["rule"])]
 
 
 def check_texts(texts: dict[str, str]) -> dict[str, str]:

@@ -97,15 +97,31 @@ def segmenter():
     return cut
 '''
 
-TFIDF = '''def scores(words):
-    """W tfidf + b: a term is a word or two words in a row; tfidf = (1 + ln count) idf, scaled to length 1."""
-    counts = Counter(words + [f"{a} {b}" for a, b in zip(words, words[1:])])
-    known = [(COLUMNS[term], count) for term, count in counts.items() if term in COLUMNS]
+TFIDF = '''def @NAME@(words):
+    """W tfidf + b: a term is a word or up to @ORDER@ words in a row; tfidf = (1 + ln count) idf, scaled to length 1."""
+    return scaled_scores(" ".join(words[i : i + size]) for size in range(1, @ORDER@ + 1) for i in range(len(words) - size + 1)) + BIAS
+@SCALED@'''
+TFIDF_WITH_CHARACTERS = '''def @NAME@(words):
+    """W tfidf + b: a term is a word, up to @ORDER@ words in a row, or some characters of a word, marked by a tab; tfidf = (1 + ln count) idf,
+    where words and characters are each scaled to length 1."""
+    terms = [" ".join(words[i : i + size]) for size in range(1, @ORDER@ + 1) for i in range(len(words) - size + 1)]
+    return scaled_scores(terms) + scaled_scores(term for word in words for term in character_terms(word)) + BIAS
+
+
+def character_terms(word):
+    """The characters of a Chinese word and pairs of them; of others, @NGRAM_SIZES@ in a row, with the spaces around the word."""
+    sizes, spelling = (@HAN_SIZES@, word) if HAN.search(word) else (@NGRAM_SIZES@, f" {word} ")
+    return ["\\t" + spelling[i : i + size] for size in sizes for i in range(len(spelling) - size + 1)]
+@SCALED@'''
+SCALED = '''
+
+def scaled_scores(terms):
+    known = [(COLUMNS[term], count) for term, count in Counter(terms).items() if term in COLUMNS]
     if not known:
-        return BIAS
+        return np.zeros(len(LABELS))
     columns, counts = np.array(known).T
     tfidf = (np.log(counts) + 1) * IDF[columns]
-    return tfidf / np.sqrt((tfidf * tfidf).sum()) @ WEIGHT[columns] + BIAS
+    return tfidf / np.sqrt((tfidf * tfidf).sum()) @ WEIGHT[columns]
 '''
 
 NGRAM = '''def scores(words):
@@ -136,5 +152,5 @@ def log_likelihood(ids, words, log10s, suffixes, backoffs, first):
 VECTORS = '''def scores(words):
     """The mean of what each known word says of each label: its vector, weighed by its frequency, times the weights of the labels."""
     known = [ROWS[word] for word in words if word in ROWS]
-    return WORD_SCORES[known].sum(0) / len(known) + BIAS if known else BIAS
+    return WORD_SCORES[known].sum(0) / len(known) + @REST@ if known else @REST@
 '''

@@ -19,6 +19,7 @@ from stairs.formats.output import open_output
 from stairs.formats.python_file import template
 from stairs.tasks import NGramClassifier, Task, TfidfClassifier, VectorClassifier
 from stairs.tasks.classifier import Classifier
+from stairs.tasks.parts.tfidf import HAN_SIZES, NGRAM_SIZES, Tfidf
 from stairs.tasks.word_vectors import SIF_WEIGHT
 from stairs.text.chinese import HAN_RANGES, segmenter_name
 from stairs.text.special import SPECIAL_TOKENS
@@ -63,6 +64,8 @@ def write(task: Classifier, path: str) -> int:
 def python_source(task: Classifier, module: str) -> str:
     parts = {**model_parts(task), **word_parts(task.tokenizer), "LABELS": repr(task.labels), "VERSION": __version__, "MODULE": module}
     code = parts["SCORES"] + parts["SEGMENTER"]
+    if "HAN." in code + parts["PREPROCESS"]:
+        parts["CHARACTERS"] += fill(template.HAN, {"HAN": literal(["[", *map(escape_range, HAN_RANGES), "]+"])})
     parts["IMPORTS"] = "".join(f"{line}\n" for line, use in IMPORTS.items() if use in code)
     return fill(template.FILE, parts)
 
@@ -71,11 +74,14 @@ def model_parts(task: Classifier) -> dict[str, str]:
     """What it is, its arithmetic, and its numbers."""
     match task:
         case TfidfClassifier():
-            return {"TITLE": "Logistic regression over TF-IDF", "SCORES": template.TFIDF, "DATA": tfidf_data(task)}
+            return {"TITLE": "Logistic regression over TF-IDF", "SCORES": tfidf_scores(task.tfidf, "scores"), "DATA": tfidf_data(task)}
         case NGramClassifier():
             return {"TITLE": "An n-gram model for each label", "SCORES": template.NGRAM, "DATA": ngram_data(task)}
         case VectorClassifier():
-            return {"TITLE": "Logistic regression over mean word vectors", "SCORES": template.VECTORS, "DATA": vector_data(task)}
+            rest = "BIAS" if task.tfidf is None else "term_scores(words)"
+            terms = "" if task.tfidf is None else "\n\n" + tfidf_scores(task.tfidf, "term_scores")
+            scores = fill(template.VECTORS, {"REST": rest}) + terms
+            return {"TITLE": "Logistic regression over mean word vectors", "SCORES": scores, "DATA": vector_data(task)}
     raise Unsupported(f"{task.name} has no arithmetic in Python")
 
 
@@ -93,7 +99,6 @@ def word_parts(tokenizer: Tokenizer) -> dict[str, str]:
         first, second = sorted(CUTS, key=lambda name: name != segmenter_name())
         names = {"FIRST": first, "SECOND": second, "FIRST_CUT": CUTS[first], "SECOND_CUT": CUTS[second]}
         preprocess, segmenter, needs = template.SEGMENT, fill(template.SEGMENTER, names), template.NEEDS
-        characters += fill(template.HAN, {"HAN": literal(["[", *map(escape_range, HAN_RANGES), "]+"])})
     if tokenizer.spec.lowercase:
         preprocess += template.LOWERCASE
     return {"CHARACTERS": characters, "NEEDS": needs, "PREPROCESS": preprocess, "SEGMENTER": segmenter}
@@ -129,13 +134,21 @@ def literal(parts: Sequence[str]) -> str:
     return "(\n" + "".join(f'    r"{line.replace(" ", "")}"\n' for line in lines) + ")"
 
 
+def tfidf_scores(tfidf: Tfidf, name: str) -> str:
+    sizes = {"NAME": name, "ORDER": str(tfidf.order), "NGRAM_SIZES": repr(NGRAM_SIZES), "HAN_SIZES": repr(HAN_SIZES)}
+    return fill(template.TFIDF_WITH_CHARACTERS if tfidf.first_word else template.TFIDF, {**sizes, "SCALED": template.SCALED})
+
+
 def tfidf_data(task: TfidfClassifier) -> str:
-    return "\n".join([
-        f"COLUMNS = {{term: column for column, term in enumerate({pack_lines(task.terms)})}}",
-        f"IDF = {pack_array(task.idf)}.astype(float)",
-        f"WEIGHT = {pack_array(task.weight.T)}.reshape({len(task.terms)}, {len(task.labels)})",
-        f"BIAS = {pack_array(task.bias)}",
-    ])  # fmt: skip
+    return "\n".join([*term_data(task.tfidf, task.weight), f"BIAS = {pack_array(task.bias)}"])
+
+
+def term_data(tfidf: Tfidf, weight: np.ndarray) -> list[str]:
+    return [
+        f"COLUMNS = {{term: column for column, term in enumerate({pack_lines(tfidf.terms)})}}",
+        f"IDF = {pack_array(tfidf.idf.astype(np.float32))}.astype(float)",
+        f"WEIGHT = {pack_array(weight.T)}.reshape({len(tfidf.terms)}, {len(weight)})",
+    ]
 
 
 def ngram_data(task: NGramClassifier) -> str:
@@ -158,6 +171,7 @@ def vector_data(task: VectorClassifier) -> str:
         f"ROWS = {{word: row for row, word in enumerate({pack_lines(task.tokenizer.vocabulary[first:])})}}",
         f"WORD_SCORES = {pack_array(scores.astype(np.float32))}.reshape({len(scores)}, {len(task.labels)}).astype(float)",
         f"BIAS = {pack_array(task.bias)}",
+        *([] if task.tfidf is None else term_data(task.tfidf, task.term_weight)),
     ])  # fmt: skip
 
 

@@ -42,6 +42,11 @@ def unique_texts(examples: Sequence[Example]) -> list[str]:
     return list(dict.fromkeys(text for example in examples for text in example_texts(example)))
 
 
+def known_words(examples: Sequence[Example], tokenizer: Tokenizer) -> list[str]:
+    """The tokens that the texts of the examples have, for which a BiLSTM learns vectors."""
+    return sorted({tokenizer.token(i) for ids in tokenizer.encode_batch(unique_texts(examples)) for i in ids})
+
+
 class TextRows:
     """What training goes through: a row for each text, or several for a long one."""
 

@@ -194,32 +194,45 @@ class EncoderFeatures(Task):
 
     def features(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
         """What the head reads: of the batch's cached vectors if it has some, else of `hidden`, which is computed unless it is given."""
-        vectors = self.pooled_vectors(batch, hidden) if batch.vectors is None else batch.vectors
-        return self.combine(self.feature_extractor.mix_layers(vectors), batch)
+        extractor = self.feature_extractor
+        if not extractor.reads_words:
+            vectors = self.pooled_vectors(batch, hidden) if batch.vectors is None else batch.vectors
+            return self.combine(extractor.mix_layers(vectors), batch)
+        if self.transfer.transfer == "features":
+            hidden = extractor.read(self.pooled_vectors(batch) if batch.vectors is None else batch.vectors, batch)
+        return self.combine(self.pool(self.encode(batch) if hidden is None else hidden, batch), batch)
 
     def pooled_vectors(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
-        """What depends on the encoder alone. Several layers of every token are cached in half precision, and rounded to it where they are not."""
-        vectors = self.pool(self.encode(batch) if hidden is None else hidden, batch)
-        is_half = self.transfer.transfer == "features" and self.feature_extractor.mixes_for_head and vectors.ndim > 2
+        """What depends on the encoder alone; for a BiLSTM that is every token. Several layers of every token are cached in half precision, and
+        rounded to it where they are not."""
+        extractor = self.feature_extractor
+        if extractor.reads_words:
+            vectors = extractor.encoder_vectors(self.add_characters(batch), self.model)
+        else:
+            vectors = self.pool(self.encode(batch) if hidden is None else hidden, batch)
+        is_half = self.transfer.transfer == "features" and bool(extractor.mixes) and vectors.ndim > 2
         return vectors.clamp(-MAX_HALF, MAX_HALF).half() if is_half else vectors
 
     @property
     def features_depend_on(self) -> str:
         """What cached vectors depend on besides the weights and the ids of the rows. The ids of words outside the vocabulary hold for this process
         only, so those words are part of it."""
-        layers = f"{self.feature_extractor.layers} {self.transfer.mix_norm and self.feature_extractor.mixes_for_head}"
-        pooling = f"{self.pooling or ''} {self.model.pools_special_tokens}"
+        extractor = self.feature_extractor
+        layers = f"{extractor.layers} {self.transfer.mix_norm and bool(extractor.mixes)}"
+        pooling = "tokens" if extractor.reads_words else f"{self.pooling or ''} {self.model.pools_special_tokens}"
         return f"{CACHE_VERSION} {self.name} {pooling} {layers} {getattr(self.tokenizer, 'new', '')}"
 
     def fit_scales(self, labelled: LabelledRows) -> None:
         """Standardize what is mixed, and then what the head reads of an equal mix, by a sample of the rows; whitening takes a larger one."""
+        if self.feature_extractor.reads_words and not self.feature_extractor.mixes:  # it learns its scale
+            return
         step = max(len(labelled.rows) // ROWS_TO_STANDARDIZE, 1)
         if self.transfer.whiten:
             step = max(sum(own.size // own.shape[-1] for own in labelled.vectors or ()) // VECTORS_TO_WHITEN, 1)
         rows = labelled.rows[::step]
         vectors = self.compute_vectors(rows) if labelled.vectors is None else labelled.vectors[::step]
         self.feature_extractor.fit_to(concatenate(vectors))
-        if not self.feature_extractor.reads_words:  # a BiLSTM has no weights yet that follow from the seed, and it learns its scale
+        if not self.feature_extractor.reads_words:  # a BiLSTM has no weights yet that follow from the seed
             self.head.fit_to(concatenate(self.run_rows(rows, self.features, vectors=vectors)))  # type: ignore[operator]
 
     def compute_vectors(self, rows: list[EncodedInput]) -> list[np.ndarray]:

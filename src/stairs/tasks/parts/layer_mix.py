@@ -6,7 +6,7 @@ Peters et al. 2018, "Deep contextualized word representations", section 3:
 
 s starts at 0 and gamma at 1. Their learning rate is `mix_lr_scale` times the head's: they are few, and at the head's rate they would hardly move.
 With `mix_norm` each h_k,j is layer-normalized first, as the paper does where it helps. The layers of a frozen encoder are always standardized before
-a head reads their mix.
+they are mixed.
 
 The mix goes to the head as it is, or to a BiLSTM over word vectors:
 
@@ -116,7 +116,7 @@ class FeatureExtractor(nn.Module):
     """From a batch to what a head reads of each token, (B, T, `width`). `words` are those that the BiLSTM has vectors for, `token_text` spells an id.
 
     Where a head reads a mix, the layers come side by side, (B, T, layers * `width`). The task pools each, and `mix_layers` adds them up; pooling is
-    linear, so the order does not matter, and pooled layers can be cached."""
+    linear, so the order does not matter, and pooled layers can be cached. A BiLSTM reads tokens, so for it those of each layer are cached."""
 
     def __init__(self, model: Model, transfer: TransferOptions, words: Sequence[str], token_text: Callable[[int], str]) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class FeatureExtractor(nn.Module):
         self.token_text = token_text
         self.mix_norm, self.vector_width = transfer.mix_norm, token_vector_width(model, self.layers)
         count = {"none": 0, "both": 2}.get(transfer.insert, 1) if self.layers is not None and len(self.layers) > 1 else 0
-        standardizes = transfer.insert == "head" and not (transfer.trains_encoder and model.is_transformer)
+        standardizes = not (transfer.trains_encoder and model.is_transformer)
         self.mixes = nn.ModuleList(
             ScalarMix(len(self.layers or ()), transfer, self.vector_width if standardizes else None) for _ in range(count)
         )
@@ -152,25 +152,25 @@ class FeatureExtractor(nn.Module):
         return self.layers is None and not self.reads_words
 
     def forward(self, batch: Batch, model: Model) -> Tensor:
-        if self.mixes_for_head:
+        vectors = self.encoder_vectors(batch, model)
+        return self.read(vectors, batch) if self.reads_words else vectors
+
+    def encoder_vectors(self, batch: Batch, model: Model) -> Tensor:
+        """What the encoder alone gives, those of mixed layers side by side."""
+        if self.insert == "none":
+            return torch.zeros(*batch.ids.shape, 0)
+        if self.mixes:
             return self.stack_layers(batch, model).flatten(-2)
-        mixed = [] if self.insert == "none" else self.mixed_layers(batch, model)
-        if not self.reads_words:
-            return mixed[0]
+        return model.encode(batch) if self.layers is None else model.hidden_states(batch)[self.layers[0]]
+
+    def read(self, vectors: Tensor, batch: Batch) -> Tensor:
+        """What the BiLSTM makes of the words and of what the encoder gives for them."""
+        mixed = [mix(self.split_layers(vectors)).flatten(-2) for mix in self.mixes] or [vectors.float()]
         x = self.words(self.word_rows(batch))
         if self.insert in ("input", "both"):
             x = torch.cat([x, self.dropout(mixed[0])], -1)
         hidden: Tensor = self.bilstm(self.dropout(x), batch.real)
         return torch.cat([hidden, self.dropout(mixed[-1])], -1) if self.insert in ("output", "both") else hidden
-
-    def mixed_layers(self, batch: Batch, model: Model) -> list[Tensor]:
-        """What each mix gives; without one, the layer that is read."""
-        if self.layers is None:
-            return [model.encode(batch)]
-        if not self.mixes:
-            return [model.hidden_states(batch)[self.layers[0]]]
-        layers = self.stack_layers(batch, model)
-        return [mix(layers) for mix in self.mixes]
 
     def stack_layers(self, batch: Batch, model: Model) -> Tensor:
         """The selected layers, (B, T, layers, D), normalized with `mix_norm`."""
@@ -187,9 +187,10 @@ class FeatureExtractor(nn.Module):
         return vectors.float().reshape(*vectors.shape[:-1], -1, len(self.layers or ()), self.vector_width)
 
     def fit_to(self, vectors: Tensor) -> None:
-        """Standardize each layer that the head reads by such vectors, (N, n * layers * D)."""
-        if self.mixes_for_head and self.mixes[0].scales:
-            self.mixes[0].fit_to(self.split_layers(vectors).flatten(0, 1))  # type: ignore[operator]
+        """Standardize each layer that is mixed by such vectors, (N, n * layers * D)."""
+        for mix in self.mixes:
+            if mix.scales:
+                mix.fit_to(self.split_layers(vectors).flatten(0, 1))  # type: ignore[operator]
 
     def word_rows(self, batch: Batch) -> Tensor:
         """The row of each token in the table of word vectors."""

@@ -1,7 +1,8 @@
 """Rows whose words are masked (Devlin et al. 2018), and batches of them.
 
 Of the tokens that are targets, most become [MASK], some a random token, and some stay as they are, so that the model must represent every word and
-not only those at a [MASK]; whole words at once (Cui et al. 2019). Evaluation has [MASK] only. [UNK] is never a target.
+not only those at a [MASK]; whole words at once (Cui et al. 2019). Evaluation masks the same share of the tokens of any model, with [MASK] only, so
+that those trained on more masks or fewer can be compared (Wettig et al. 2022). [UNK] is never a target.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from stairs.tasks.parts.document_memory import align_memories
 from stairs.tasks.parts.other_objectives import stack_attention_masks
 from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
 from stairs.text.tokenizers.tokenizer import Tokenizer
+
+EVALUATION_MASK_PROB = 0.15  # share of the tokens that are predicted in evaluation
 
 
 @dataclass
@@ -33,8 +36,8 @@ class MaskingExample:
 class Masker:
     """Masks words as the settings of a model say."""
 
-    def __init__(self, config: BERTConfig, tokenizer: Tokenizer) -> None:
-        self.config, self.tokenizer = config, tokenizer
+    def __init__(self, config: BERTConfig, tokenizer: Tokenizer, evaluation_mask_prob: float = EVALUATION_MASK_PROB) -> None:
+        self.config, self.tokenizer, self.evaluation_mask_prob = config, tokenizer, evaluation_mask_prob
         self.ordinary_ids = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special_ids)))
 
     def row(self, parts: list[np.ndarray], label: int | None = None) -> MaskingExample:
@@ -52,7 +55,7 @@ class Masker:
 
     def mask(self, row: MaskingExample, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
         """Mask some words. In evaluation all of them are [MASK]: a word that stays as it is could be copied."""
-        positions = self.choose_words(row, random)
+        positions = self.choose_words(row, random, self.evaluation_mask_prob if evaluating else self.config.mask_prob)
         row.targets = np.full(len(row.ids), IGNORE_INDEX)
         row.targets[positions] = row.ids[positions]
         draws = random.random(len(positions))
@@ -62,10 +65,10 @@ class Masker:
         row.ids[positions[becomes_random]] = random.choice(self.ordinary_ids, int(becomes_random.sum()))
         return row
 
-    def choose_words(self, row: MaskingExample, random: np.random.Generator) -> np.ndarray:
-        """The places of random whole words, at most the share `mask_prob` of the tokens, in the order of the text; at least one word."""
+    def choose_words(self, row: MaskingExample, random: np.random.Generator, share: float) -> np.ndarray:
+        """The places of random whole words, at most this share of the tokens, in the order of the text; at least one word."""
         positions = np.flatnonzero(row.words >= 0)
-        count = max(round(len(positions) * self.config.mask_prob), 1)
+        count = max(round(len(positions) * share), 1)
         if not len(positions):
             return positions
         borders = [*np.flatnonzero(np.diff(row.words[positions], prepend=-2)).tolist(), len(positions)]

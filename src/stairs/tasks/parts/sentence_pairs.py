@@ -91,7 +91,7 @@ class SentencePairs:
         memory = None if self.memory is None else parts.pop(0)
         row = read_in_turn(parts, self.masker.row, random) if self.config.objective == "three-masks" else self.masker.row(parts, label)
         if self.config.objective == "permutation":
-            row = permute(row, self.masker.choose_words(row, random), self.tokenizer.mask, random)
+            row = permute(row, self.masker.choose_words(row, random, self.config.mask_prob), self.tokenizer.mask, random)
         else:
             row.attention_mask = prefix_attention_mask(row) if self.config.objective == "prefix" else row.attention_mask
             row = self.masker.mask(row, random, evaluating)

@@ -28,7 +28,7 @@ class SourceTargetRows:
 
     def __init__(self, examples: Sequence[TranslationPair], config: UniLMConfig, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.masker = Masker(replace(config, mask_prob=TARGET_MASK_PROB), tokenizer)
+        self.masker = Masker(replace(config, mask_prob=TARGET_MASK_PROB), tokenizer, TARGET_MASK_PROB)
         sources, targets = (tokenizer.encode_batch([getattr(example, side) for example in examples]) for side in ("source", "target"))
         pairs = [(np.array(source, np.int64), np.array(target, np.int64)) for source, target in zip(sources, targets, strict=True)]
         self.pairs = [(own, target) for own, target in pairs if len(own) and len(target) and len(own) + len(target) + 3 <= config.context]

@@ -38,7 +38,7 @@ from stairs.text.batch import Batch, next_token_targets
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 HEAD = "head.safetensors"
-EPOCHS = {"full": 3.0, "scratch": 5.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
+EPOCHS = {"full": 3.0, "scratch": 5.0, "top": 3.0, "table": 10.0, "bilstm": 10.0, "frozen": 10.0, "features": 40.0}
 BATCH = 32  # examples
 OUTPUT_LAYERS = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # they predict words and take no part in encoding
 MIN_LENGTH = 8  # tokens of a row
@@ -124,7 +124,9 @@ class Supervised(EncoderFeatures):
     @property
     def training_defaults(self) -> TrainingDefaults:  # type: ignore[override]
         trains_table = self.transfer.trains_encoder and not self.model.is_transformer and self.transfer.transfer != "scratch"
-        return {"epochs": EPOCHS["table" if trains_table else self.transfer.transfer], "batch_examples": BATCH, "min_updates": MIN_UPDATES}
+        trains_bilstm = self.feature_extractor.reads_words and not self.transfer.trains_encoder
+        way = "bilstm" if trains_bilstm else "table" if trains_table else self.transfer.transfer
+        return {"epochs": EPOCHS[way], "batch_examples": BATCH, "min_updates": MIN_UPDATES}
 
     def lr_scales(self) -> dict[str, float]:
         """The learning rate of each weight of the encoder, and of the mixes, as a share of the head's."""
@@ -151,6 +153,8 @@ class Supervised(EncoderFeatures):
 
     def examples(self, data: TrainingData, split: str = "train") -> LabelledRows:
         labelled = self.labelled_rows(labelled_data(data).split(split))
+        if self.transfer.transfer == "features" and self.feature_extractor.reads_words and any(row.second is not None for row in labelled.rows):
+            raise BadInput(f"--insert {self.transfer.insert} reads two texts apart here, which --transfer features cannot store; use frozen")
         if self.transfer.transfer == "features":
             labelled.vectors = cached_features(self.model, labelled.rows, self.features_depend_on, lambda: self.compute_vectors(labelled.rows))
         if split == "train" and self.needs_scales:
@@ -262,8 +266,8 @@ def check_transfer(transfer: TransferOptions, model: Model) -> None:
         raise BadInput(f"--max-length {transfer.max_length} is below {MIN_LENGTH}")
     if transfer.whiten and transfer.transfer != "features":
         raise BadInput(f"--whiten is for --transfer features, and this is --transfer {transfer.transfer}")
-    if transfer.transfer == "features" and transfer.insert != "head":
-        raise BadInput(f"--insert {transfer.insert} trains a BiLSTM over words, and --transfer features trains only a head; use --transfer frozen")
+    if transfer.transfer == "features" and transfer.insert == "none":
+        raise BadInput("--insert none reads nothing of the encoder, so --transfer features has nothing to store; use --transfer frozen")
     check_trees(transfer, model)
     blocks = model.block_count
     if transfer.transfer == "top" and not 1 <= transfer.top_layers <= blocks:

@@ -1,0 +1,99 @@
+"""How encoders learn from labels in a climb: more pretraining on the texts, rates that are tried, ELMo's BiLSTM, and all of it within their time."""
+
+from dataclasses import replace
+
+import pytest
+
+from stairs.comparison.runner import load_plans, run_climb
+from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.text.comparison_data import split_examples
+from stairs.training import finetuning_plans
+from stairs.training.loop import Loop
+from stairs.training.run import Run, load
+from stairs.training.selection import candidate_costs
+from tests.support.small_world import examples
+
+
+def plans_for_two_candidates(monkeypatch):
+    """Time enough for everything, whatever else the machine has to do."""
+    monkeypatch.setattr(finetuning_plans, "updates_within", lambda task, data, seconds, seed: 10_000)
+    monkeypatch.setattr(finetuning_plans, "ADAPTATION_EPOCHS", 1.0)
+    monkeypatch.setattr(finetuning_plans, "WORTHWHILE_UPDATES", 6)
+
+
+@pytest.mark.parametrize("model", ["gpt", "bert"])
+def test_two_rates_are_tried_after_the_texts_were_read_and_all_of_it_is_paid_for(experiment, quick, monkeypatch, model):
+    plans_for_two_candidates(monkeypatch)
+    (row,) = run_climb(experiment, budget=60, models=[model])["rows"]
+    errors = row["validation_errors"]
+    assert set(errors) == {"embeddings-10", "embeddings-2"} and row["transfer"] == "full" and row["adaptation_updates"] > 0
+    assert row["validation"]["value"] == pytest.approx(1 - min(errors.values()))
+    runs = {path.name: Run(path).metrics()[-1]["cpu_seconds"] for path in experiment.out.iterdir() if path.is_dir()}
+    assert set(runs) == {row["pretrained_run"], f"classify-{model}-adapted", f"classify-{model}"}
+    tried = candidate_costs(experiment.out / f"classify-{model}")
+    others = runs[row["pretrained_run"]] + runs[f"classify-{model}-adapted"]
+    assert set(tried) == set(errors) and row["cpu_seconds"] == pytest.approx(others + sum(own["cpu_seconds"] for own in tried.values()), abs=0.01)
+    task = load(experiment.out / row["run"])
+    assert task.transfer.auxiliary_weight == 0 and task.transfer.pooling == "mean"
+
+
+def test_texts_that_the_corpus_holds_are_not_read_again(experiment, quick, monkeypatch):
+    plans_for_two_candidates(monkeypatch)
+    (row,) = run_climb(replace(experiment, corpus_has_texts=True), budget=60, models=["gpt"])["rows"]
+    assert "adaptation_updates" not in row and not (experiment.out / "classify-gpt-adapted").exists()
+
+
+@pytest.mark.parametrize("killed_in", ["classify-gpt-adapted", "classify-gpt-embeddings-10", "classify-gpt-embeddings-2"])
+def test_a_climb_killed_while_it_tries_goes_on_where_it_was(experiment, quick, monkeypatch, tmp_path, killed_in):
+    plans_for_two_candidates(monkeypatch)
+    whole = run_climb(replace(experiment, out=tmp_path / "whole"), budget=60, models=["gpt"])
+    work, trained = Loop.train, []
+
+    def train(loop, budget, is_killed=True):
+        trained.append(loop.run.folder.name)
+        if is_killed and loop.run.folder.name == killed_in:
+            raise SystemExit(143)
+        return work(loop, budget)
+
+    monkeypatch.setattr(Loop, "train", train)
+    with pytest.raises(SystemExit):
+        run_climb(experiment, budget=60, models=["gpt"])
+    before = trained[:-1]
+    monkeypatch.setattr(Loop, "train", lambda loop, budget: train(loop, budget, is_killed=False))
+    trained.clear()
+    (row,) = run_climb(experiment, budget=60, models=["gpt"])["rows"]
+    assert trained[0] == killed_in and not set(before) & set(trained)  # what was finished is not trained again
+    assert set(row["validation_errors"]) == set(whole["rows"][0]["validation_errors"]) and "score" in row
+    # by the clock of the other climb: only what was selected there is trained, to the same bits
+    follower = replace(experiment, out=tmp_path / "again", plans=load_plans(tmp_path / "whole"), plans_from=tmp_path / "whole")
+    (again,) = run_climb(follower, budget=60, models=["gpt"])["rows"]
+    for name in ("validation_errors", "score", "predictions", "finetuning_updates", "adaptation_updates", "bits_per_character"):
+        assert again[name] == whole["rows"][0][name]
+
+
+@pytest.mark.parametrize("example_kind", ["classify", "tag", "regress"])
+def test_elmo_is_read_by_a_bilstm_where_there_is_time(experiment, quick, monkeypatch, example_kind):
+    plans_for_two_candidates(monkeypatch)
+    other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
+    (row,) = run_climb(other, budget=60, models=["elmo"])["rows"]
+    assert (row["transfer"], row["insert"]) == ("features", "input") and "adaptation_updates" not in row
+    assert set(row["validation_errors"]) == {"words-1", "words-3"}
+    task = load(other.out / row["run"])
+    assert task.feature_extractor.reads_words and task.feature_extractor.weights()[0]["is_trained"]
+
+
+def test_a_head_reads_elmo_where_there_is_no_time_for_a_bilstm(experiment, quick, monkeypatch):
+    monkeypatch.setattr(finetuning_plans, "updates_within", lambda task, data, seconds, seed: 10)
+    (row,) = run_climb(experiment, budget=60, models=["elmo"])["rows"]
+    assert row["transfer"] == "features" and "insert" not in row
+
+
+def test_what_the_labels_do_not_need_is_left_for_the_text(experiment, monkeypatch):
+    monkeypatch.setattr(finetuning_plans, "updates_within", lambda task, data, seconds, seed: int(100 * seconds))
+    monkeypatch.setattr(finetuning_plans, "seconds_to_encode", lambda task, data: 20.0)
+    data, shards = LabelledSplits(experiment.train, experiment.dev), experiment.shards_for("gpt")
+    cases = ((100, False), (100, True), (4, True))
+    needed = [finetuning_plans.finetuning_seconds("gpt", shards, "classify", data, seconds, 0, adapts) for seconds, adapts in cases]
+    assert needed == pytest.approx([10, 10 / 0.6, 4], rel=0.02)  # 500 updates for each of two rates, and a part to adapt
+    needed = finetuning_plans.finetuning_seconds("elmo", experiment.shards_for("elmo"), "classify", data, 100, 0, False)
+    assert needed == pytest.approx(22, rel=0.02)  # to encode all, and 500 updates for each of two rates

@@ -1,0 +1,81 @@
+"""What TF-IDF counts is chosen by held-out examples, and the choice is stored."""
+
+import numpy as np
+import pytest
+
+from stairs.inspection.reasons import explain
+from stairs.tasks.classifier import word_tokenizer
+from stairs.tasks.tfidf_choice import TfidfChoice, temper
+from stairs.tasks.tfidf_classifier import TfidfClassifier
+from stairs.text.examples import LabelledText
+from stairs.training.run import fit_once, load
+
+FOODS = ("bread", "soup", "rice", "tea", "cake")
+WEATHER = ("rain", "wind", "snow", "fog", "hail")
+
+
+def examples(count, seed, order_decides=False):
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(count):
+        first, second = rng.choice(FOODS), rng.choice(WEATHER)
+        if order_decides:
+            label = "food" if rng.random() < 0.5 else "weather"
+            text = f"{first} {second}" if label == "food" else f"{second} {first}"
+        else:
+            label = rng.choice(["food", "weather"])
+            text = f"we had {rng.choice(FOODS if label == 'food' else WEATHER)} on day {rng.integers(1000)}"
+        made.append(LabelledText(text, str(label)))
+    return made
+
+
+def train(data, validation=(), choice=None):
+    return TfidfClassifier.train(data, word_tokenizer(data), validation, choice)
+
+
+def test_validation_examples_choose_words_in_a_row_where_only_their_order_tells():
+    task = train(examples(200, 0, order_decides=True), examples(100, 1, order_decides=True))
+    assert task.choice["words"] >= 2 and task.choice["accuracy"] > 0.9 and task.choice["held_out"] == 100 and task.choice["trials"] == 13
+    assert task.predict_labels(["soup rain", "rain soup"]) == ["food", "weather"]
+
+
+def test_without_validation_examples_folds_of_the_training_examples_choose():
+    task = train(examples(100, 0))
+    assert task.choice["held_out"] == 100 and task.choice["accuracy"] > 0.9
+    assert train(examples(49, 0)).choice == vars(TfidfChoice()), "too few choose nothing"
+    assert train(examples(100, 0), examples(10, 1)).choice["held_out"] == 100, "ten validation examples are too few to choose by"
+
+
+def test_a_choice_that_is_given_is_followed_and_stored(tmp_path):
+    given = TfidfChoice(words=1, characters=False, by_ratio=True, c=2.0)
+    fit_once(tmp_path / "run", {"task": "classify"}, lambda: train(examples(100, 0), choice=given), lambda task: {})
+    task = load(tmp_path / "run")
+    assert TfidfChoice(**task.choice) == given and not any(" " in term or term.startswith("\t") for term in task.terms)
+
+
+def test_the_same_examples_give_the_same_bits():
+    first, second = (train(examples(200, 0), examples(100, 1)) for _ in range(2))
+    assert (first.weight == second.weight).all() and first.choice == second.choice
+
+
+def test_a_label_that_validation_alone_has_is_left_out():
+    task = train(examples(100, 0), [*examples(60, 1), LabelledText("a dog", "animal")])
+    assert task.choice["held_out"] == 60 and task.labels == ["food", "weather"]
+
+
+def test_reasons_add_up_to_the_scores_of_the_labels():
+    task = train(examples(100, 0), choice=TfidfChoice(words=2, characters=True))
+    text = "we had bread and breads and unknownword on day 7"
+    scores = np.log(task.probabilities([text])[0])
+    reasons = {own["label"]: own["words"] for own in explain(task, text)["labels"]}
+    assert {"bread", "breads"} <= {own["word"] for own in reasons["food"]}, "a new word counts by its characters"
+    total = {label: sum(own["weight"] for own in words) + task.bias[task.labels.index(label)] for label, words in reasons.items()}
+    assert total["food"] - total["weather"] == pytest.approx(scores[0] - scores[1], abs=0.1)  # reasons below 0.005 are not listed
+
+
+def test_the_temperature_is_the_one_that_makes_the_labels_most_probable():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4000, 3))
+    truth = np.exp(2 * scores) / np.exp(2 * scores).sum(1, keepdims=True)
+    gold = np.array([rng.choice(3, p=own) for own in truth])
+    assert temper(scores, gold)[1] == pytest.approx(2.0, rel=0.1) and temper(scores[:50], gold[:50])[1] == 1.0
