@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
-    examples = task.oriented(read_examples(options.pairs, "translate").examples)
+    examples: list[Any] = list(read_examples(options.pairs, "translate").examples)
     sources, truth = [one.source for one in examples], [one.target for one in examples]
     translations = {beams: task.translate_texts(sources, beam_size=beams) for beams in (1, options.beam_size)}
     for beams, found in translations.items():

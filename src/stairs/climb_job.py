@@ -16,6 +16,7 @@ from stairs.progress import say
 from stairs.tasks import SUPERVISED_TASKS
 from stairs.text.climb_inputs import ClimbInputs, read_inputs
 from stairs.text.comparison_data import ExampleSplits, open_text, split_examples
+from stairs.text.examples import TranslationPair
 from stairs.text.input_options import CorpusOptions, TokenizerOptions
 from stairs.text.labelled.translation_splits import split_translations
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from stairs.comparison.models import ClimbModel
     from stairs.comparison.schema import Report
     from stairs.text.labelled.column_names import Columns
+    from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 EXAMPLE_KINDS = (*SUPERVISED_TASKS, "translate")
 MAX_ORDER = 32
@@ -128,13 +130,24 @@ class ClimbJob:
             corpus_has_texts=not inputs.corpus,
             plans_from=Path(self.plans_from) if self.plans_from else None,
             plans=load_plans(Path(self.plans_from)) if self.plans_from else Plans(),
-            pair_tokenizer=text.pair_tokenizer(DEFAULT_TOKENIZER["transformer"], is_embedded),
+            pair_tokenizer=self.pair_tokenizer([example for example in examples if isinstance(example, TranslationPair)], is_embedded),
             metric=choose_metric(example_kind, examples, self.metric) if examples else "",
             removed_text=text.removed_text,
         )
         if self.pairs:
             found = replace(found, pairs=split_translations(self.pairs, seed=self.seed, encoding=self.reading.encoding))
         return found if splits is None else replace(found, **splits)
+
+    def pair_tokenizer(self, pairs: Sequence[TranslationPair], are_number_names: bool) -> "TokenizerSpec":
+        """Of both languages of a translation, with as many tokens as so much text teaches."""
+        from stairs.text.language import have_chinese
+        from stairs.training.recipe import vocabulary_for
+
+        tokenizing, has_chinese = self.tokenizing, have_chinese(pairs)
+        if tokenizing == TokenizerOptions() and pairs and not are_number_names and not has_chinese:
+            characters = sum(len(pair.source) + len(pair.target) for pair in pairs)
+            tokenizing = replace(tokenizing, vocab_size=vocabulary_for("transformer", characters))
+        return tokenizing.spec_for_pairs(DEFAULT_TOKENIZER["transformer"], are_number_names=are_number_names, have_chinese=has_chinese)
 
     def climb(self, command: str = "", on_terminal: bool = False) -> "Report":
         """All models on the same data; `on_terminal` shows how it goes, as the command does."""

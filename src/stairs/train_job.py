@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -21,11 +22,12 @@ from stairs.models.settings.common import ModelConfig
 from stairs.progress import say
 from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
 from stairs.training.options import TrainingOptions
-from stairs.training.recipe import MIN_TOKENS, Recipe, choose_recipe, recipe_of_size
+from stairs.training.recipe import MIN_TOKENS, VOCABULARY, Recipe, choose_recipe, recipe_of_size
 from stairs.training.run import RUN_FILE, check_run
 
 if TYPE_CHECKING:
     from stairs.tasks import Task
+    from stairs.text.examples import TranslationPair
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 Built = TypeVar("Built")
@@ -139,7 +141,22 @@ class TrainJob:
     def spec(self) -> "TokenizerSpec":
         """The tokenizer to train."""
         kind = DEFAULT_TOKENIZER[self.model]
-        return self.tokenizing.spec_for_pairs(kind, self.has_number_names) if self.pairs else self.tokenizing.spec(kind, self.min_count)
+        if not self.pairs:
+            return self.tokenizing.spec(kind, self.min_count)
+        return self.tokenizing.spec_for_pairs(kind, are_number_names=self.has_number_names, have_chinese=self.has_chinese_pairs)
+
+    @cached_property
+    def translations(self) -> "list[TranslationPair]":
+        """The pairs, before they are split."""
+        from stairs.text.labelled.translation_splits import read_translations
+
+        return read_translations(self.pairs, encoding=self.reading.encoding)
+
+    @property
+    def has_chinese_pairs(self) -> bool:
+        from stairs.text.language import have_chinese
+
+        return bool(self.pairs) and not self.has_number_names and have_chinese(self.translations)
 
     @property
     def min_count(self) -> int:
@@ -181,14 +198,18 @@ class TrainJob:
         self.validated_options()  # refuses what the model has no use for before anything is measured or said
         from stairs import machine
 
-        is_small = self.has_number_names and self.tokenizing.tokenizer is None
         recipe = choose_recipe(
             self.model, self.options.budget_seconds, self.characters(), machine.gigaflops(self.options.threads),
-            bf16=self.options.precision != "fp32" and machine.has_bf16(), vocabulary=NUMBER_NAME_WORDS if is_small else self.tokenizing.vocab_size,
-            size=size,
+            bf16=self.options.precision != "fp32" and machine.has_bf16(), vocabulary=self.known_vocabulary(), size=size,
         )  # fmt: skip
         say(recipe.reason)
         return recipe
+
+    def known_vocabulary(self) -> int | None:
+        """The vocabulary size, where there is nothing to choose: Chinese needs a token for each of its characters."""
+        if self.tokenizing.tokenizer is None and self.has_number_names:
+            return NUMBER_NAME_WORDS
+        return self.tokenizing.vocab_size or (VOCABULARY[DEFAULT_TOKENIZER[self.model]] if self.has_chinese_pairs else None)
 
     def computes_elsewhere(self) -> bool:
         """On a GPU, or on many machines, which would have to agree: the probe of one processor says nothing about those."""
@@ -198,8 +219,11 @@ class TrainJob:
         return int(os.environ.get("WORLD_SIZE", "1")) > 1 or device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
 
     def characters(self) -> int | None:
-        """About so many, from the sizes of the files; None for pairs, for stdin, which can be read only once, and for the embedded prose."""
-        if self.pairs or "-" in self.corpus or is_embedded(self.corpus):
+        """Of the pairs; of a corpus about so many, from the sizes of its files, and None for stdin, which can be read only once, and for the
+        embedded prose."""
+        if self.pairs:
+            return sum(len(pair.source) + len(pair.target) for pair in self.translations)
+        if "-" in self.corpus or is_embedded(self.corpus):
             return None
         from stairs.text.corpus.corpus import open_corpus
 
@@ -233,6 +257,8 @@ class TrainJob:
         from stairs.text.labelled.translation_splits import split_translations
         from stairs.text.tokenizers.tokenizer import Tokenizer
 
+        if spec.kind == "bpe" and self.tokenizing.tokenizer is None:
+            say(f"one of the languages is Chinese, so tokens are made of whole characters (--tokenizer {spec.kind})")
         train, validation, test = split_translations(self.pairs, self.dev, seed=self.options.seed, encoding=self.reading.encoding)
         tokenizer = self.kept_tokenizer() or Tokenizer.train(spec, lambda: ([pair.source, pair.target] for pair in train))
         return tokenizer, LabelledSplits(train, validation, test=test)

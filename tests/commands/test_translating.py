@@ -44,6 +44,19 @@ def test_from_pairs_to_a_translation(step, folder, capsys):
     assert "bleu" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("digits", "kind"), [("一二三四五六七", "bpe"), ("abcdefg", "byte-bpe")])
+def test_tokens_of_chinese_pairs_are_whole_characters_unless_a_tokenizer_is_named(folder, capsys, digits, kind):
+    rows = [row.split() for row in (folder / "pairs.zh").read_text().splitlines()]
+    (folder / "pairs.zh").write_text("".join("".join(digits[int(n) - 1] for n in row) + "\n" for row in rows))
+    command = ["train", "transformer", "--pairs", "pairs.en", "pairs.zh", "--out", "runs/pairs", *QUICK, *SIZES["transformer"], "--steps", "2"]
+    assert main(command) == 0
+    assert json.loads((folder / "runs/pairs/tokenizer/tokenizer_config.json").read_text())["stairs"]["kind"] == kind
+    assert ("one of the languages is Chinese" in capsys.readouterr().err) == (kind == "bpe")
+    named = ["--tokenizer", "byte-bpe", "--out", "runs/named"]
+    assert main([*command, *named]) == 0
+    assert json.loads((folder / "runs/named/tokenizer/tokenizer_config.json").read_text())["stairs"]["kind"] == "byte-bpe"
+
+
 def test_pictures_of_the_alignment_and_of_the_tree(folder, capsys):
     train("transformer")
     assert main(["ask", "runs/transformer", "one two", "--alignment", "a.svg", "--tree", "t.svg"]) == 0

@@ -1,6 +1,7 @@
 """How encoders learn from labels in a climb: more pretraining on the texts, rates that are tried, ELMo's BiLSTM, and all of it within their time."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -10,6 +11,7 @@ from stairs.text.comparison_data import split_examples
 from stairs.training import finetuning_plans
 from stairs.training.loop import Loop
 from stairs.training.run import Run, load
+from stairs.training.run_plans import planned_task
 from stairs.training.selection import candidate_costs
 from tests.support.small_world import examples
 
@@ -69,6 +71,17 @@ def test_a_climb_killed_while_it_tries_goes_on_where_it_was(experiment, quick, m
     (again,) = run_climb(follower, budget=60, models=["gpt"])["rows"]
     for name in ("validation_errors", "score", "predictions", "finetuning_updates", "adaptation_updates", "bits_per_character"):
         assert again[name] == whole["rows"][0][name]
+
+
+@pytest.mark.parametrize(("updates", "rates"), [(10_000, ["rate-1", "rate-0.4"]), (100, [])])
+def test_two_rates_of_adopted_weights_are_tried_where_there_is_time(experiment, monkeypatch, updates, rates):
+    monkeypatch.setattr(finetuning_plans, "updates_within", lambda task, data, seconds, seed: updates)
+    shards = experiment.shards_for("bert")
+    encoder = planned_task("bert", shards.tokenizer, {"size": "nano", "settings": {}, "training": {}})
+    task_with = partial(finetuning_plans.transfer_task, "classify", encoder, experiment.train)
+    data = LabelledSplits(experiment.train, experiment.dev)
+    plan = finetuning_plans.plan_finetuning("bert", "classify", task_with, data, 60.0, 0, is_new=False)
+    assert list(plan.get("candidates", {})) == rates and "learning_rate" not in plan["training"]
 
 
 @pytest.mark.parametrize("example_kind", ["classify", "tag", "regress"])

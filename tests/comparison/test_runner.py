@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from stairs import machine
+from stairs.climb_job import ClimbJob
 from stairs.comparison import models, runner
 from stairs.comparison.evaluation import why_not_learnt
 from stairs.comparison.models import ClimbModel
@@ -18,7 +19,8 @@ from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.comparison_data import split_examples
 from stairs.text.embedded.number_names import number_pairs
-from stairs.text.examples import LabelledText
+from stairs.text.examples import LabelledText, TranslationPair
+from stairs.text.input_options import TokenizerOptions
 from stairs.text.labelled.translation_splits import PairSplits
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training import finetuning_plans
@@ -367,3 +369,11 @@ def test_where_there_is_no_time_to_encode_all_examples_training_and_validation_s
     data = LabelledSplits(range(400), range(200))
     planned = finetuning_plans.plan_finetuning("elmo", "compare", lambda mode: head, data, 10.0, 0, True)
     assert (planned["examples"], planned["validation"]) == (100, 50) and "insert" not in planned
+
+
+def test_pairs_are_tokenized_by_their_language_and_by_how_many_there_are():
+    french, chinese = TranslationPair("The dog runs.", "Le chien court."), TranslationPair("The dog runs.", "狗在跑。")
+    specs = [ClimbJob().pair_tokenizer([pair] * count, False) for pair, count in ((french, 100), (french, 40_000), (chinese, 100))]
+    assert [(spec.kind, spec.vocab_size) for spec in specs] == [("byte-bpe", 2048), ("byte-bpe", 4096), ("bpe", 8192)]
+    named = ClimbJob(tokenizing=TokenizerOptions(tokenizer="byte-bpe")).pair_tokenizer([chinese], False)
+    assert (named.kind, named.vocab_size) == ("byte-bpe", 8192) and ClimbJob().pair_tokenizer([chinese], True).kind == "words"

@@ -3,8 +3,8 @@
 import pytest
 
 from stairs.text.embedded.reviews import reviews
-from stairs.text.examples import TextPair
-from stairs.text.language import SAMPLED_EXAMPLES, examples_language, language_of
+from stairs.text.examples import TextPair, TranslationPair
+from stairs.text.language import SAMPLED_EXAMPLES, examples_language, have_chinese, language_of
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,9 @@ def test_of_many_examples_some_that_are_spread_over_all_decide():
     english, chinese = TextPair("the price of it", "and that is for you", "same"), TextPair("价格很高", "价格不低", "same")
     pairs = [english] * SAMPLED_EXAMPLES + [chinese] * SAMPLED_EXAMPLES * 9
     assert examples_language(pairs) == "zh" and examples_language(pairs[:SAMPLED_EXAMPLES]) == "en" and examples_language([]) is None
+
+
+def test_either_side_of_translations_may_be_chinese():
+    chinese, french = TranslationPair("The price is high.", "价格很高。"), TranslationPair("The price is high.", "Le prix est élevé.")
+    assert have_chinese([chinese] * 3) and have_chinese([TranslationPair(chinese.target, chinese.source)])
+    assert not have_chinese([french] * 3) and not have_chinese([])

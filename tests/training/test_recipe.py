@@ -165,8 +165,19 @@ def test_with_several_workers_nothing_is_chosen(ordinary, monkeypatch):
     assert flags("gpt", "text.txt", "--budget", "60s").with_recipe()[0].size == "mini"
 
 
-def test_number_names_are_known_to_have_few_words(ordinary):
-    sizes = [flags("transformer", "--pairs", pairs, "--budget", "3m").with_recipe()[0].size for pairs in ("numbers", "file.tsv")]
+def test_few_translations_get_few_subwords_but_chinese_all_of_its_characters(ordinary, tmp_path):
+    pair = {"french": "The dog runs.\tLe chien court.\n", "chinese": "The dog runs.\t狗在跑。\n"}
+    sizes = {}
+    for name, count in (("french", 4000), ("french", 40_000), ("chinese", 4000)):
+        (tmp_path / "pairs.tsv").write_text(pair[name] * count, "utf-8")
+        sizes[name, count] = flags("transformer", "--pairs", "pairs.tsv", "--budget", "3m").with_recipe()[0].tokenizing.vocab_size
+    assert sizes == {("french", 4000): 2048, ("french", 40_000): 4096, ("chinese", 4000): None}
+    assert choose_recipe("transformer", 180, 60_000_000, ORDINARY).vocab_size == 8192
+
+
+def test_number_names_are_known_to_have_few_words(ordinary, tmp_path):
+    (tmp_path / "file.tsv").write_text("The dog runs.\tLe chien court.\n" * 60_000)
+    sizes = [flags("transformer", "--pairs", pairs, "--budget", "150s").with_recipe()[0].size for pairs in ("numbers", "file.tsv")]
     assert sizes == ["micro", "nano"]
 
 

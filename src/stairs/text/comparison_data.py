@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from stairs.text.corpus.decontamination import DecontaminatedCorpus
     from stairs.text.labelled.column_names import Columns
     from stairs.text.shards import Shards
-    from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 NUMBER_NAMES = "numbers"  # the embedded pairs
 TEST_SHARE = 0.2
@@ -47,10 +46,6 @@ class SharedText:
         from stairs.text.shards import build_shards
 
         return build_shards(self.corpus, self.tokenizing.spec(tokenizer, min_count))
-
-    def pair_tokenizer(self, tokenizer: str, are_number_names: bool) -> "TokenizerSpec":
-        """Of both languages of a translation."""
-        return self.tokenizing.spec_for_pairs(tokenizer, are_number_names)
 
 
 def read_labels(

@@ -79,11 +79,15 @@ class TokenizerOptions:
         count = min_count if self.min_count is None else self.min_count
         return TokenizerSpec(self.tokenizer or kind, self.vocab_size, count, self.chinese, self.lowercase)
 
-    def spec_for_pairs(self, kind: str, are_number_names: bool) -> "TokenizerSpec":
-        """The tokenizer of both languages of a translation: subwords, but number names, which have few words, as words and Chinese characters."""
+    def spec_for_pairs(self, kind: str, *, are_number_names: bool, have_chinese: bool) -> "TokenizerSpec":
+        """The tokenizer of both languages of a translation: subwords, of whole characters if one of the languages is Chinese, which bytes would cut;
+        number names have few words, and are words and Chinese characters."""
         found = self.spec(kind)
-        is_small = are_number_names and self.tokenizer is None
-        return replace(found, kind="words", vocab_size=self.vocab_size, chinese="characters") if is_small else found
+        if self.tokenizer is not None:
+            return found
+        if are_number_names:
+            return replace(found, kind="words", vocab_size=self.vocab_size, chinese="characters")
+        return replace(found, kind="bpe") if have_chinese and kind == "byte-bpe" else found
 
 
 def is_embedded(paths: Sequence[str]) -> bool:

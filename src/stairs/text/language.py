@@ -6,12 +6,13 @@ same letters by its commonest words, leaving out those that German, Dutch, Frenc
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from stairs.text.chinese import HAN
-from stairs.text.examples import Example, example_texts
+from stairs.text.examples import Example, TranslationPair, example_texts
 
 Language = Literal["en", "zh"]
+E = TypeVar("E")
 SAMPLED_EXAMPLES, SAMPLED_CHARACTERS = 500, 400  # of so many examples, so much of each text
 MIN_ENGLISH_SHARE = 0.06  # of the words; prose has a fifth, tables of sports results a tenth, other languages up to a thirtieth
 LETTERS = re.compile(r"[^\W\d_]+")
@@ -34,6 +35,16 @@ def language_of(texts: Sequence[str]) -> Language | None:
 
 
 def examples_language(examples: Sequence[Example]) -> Language | None:
-    """Of the texts of labelled examples, by some of them that are spread over all."""
-    some = examples[:: max(len(examples) // SAMPLED_EXAMPLES, 1)]
-    return language_of([text for example in some for text in example_texts(example)])
+    """Of the texts of labelled examples, by some of them."""
+    return language_of([text for example in sample(examples) for text in example_texts(example)])
+
+
+def have_chinese(pairs: Sequence[TranslationPair]) -> bool:
+    """Whether one side of translations is Chinese, by some of them."""
+    some = sample(pairs)
+    return "zh" in (language_of([pair.source for pair in some]), language_of([pair.target for pair in some]))
+
+
+def sample(examples: Sequence[E]) -> Sequence[E]:
+    """Some that are spread over all."""
+    return examples[:: max(len(examples) // SAMPLED_EXAMPLES, 1)]

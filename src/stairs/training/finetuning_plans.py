@@ -43,6 +43,7 @@ NEW_ENCODER_LR_SCALE = 4.0  # an encoder with minutes of pretraining takes a hig
 # Of its token embeddings, over the others'. Where there is time to learn twice it has also read for longer, and slower embeddings are tried, too.
 NEW_TABLE_LR_SCALES = (10.0, 2.0)
 NEW_NNLM_LR_SCALES = (10.0, 3.0)  # nnlm is hardly more than its embeddings. SST-2, 3 epochs, validation: 0.727 with its own rate, 0.755 with 10 times
+ADOPTED_LR_SCALES = (1.0, 0.4)  # of weights that were pretrained elsewhere: about the range that BERT's paper tries
 NEW_HEAD_DROPOUT = 0.3
 BILSTM: dict[str, float] = {"bilstm_width": 128, "head_dropout": 0.4}
 # Of the BiLSTM, and of its new word vectors over that: as above, the second is tried where there is time.
@@ -108,9 +109,15 @@ def plan_finetuning(
         scales = NEW_TABLE_LR_SCALES[: 1 + has_time_for_two]
         plan["candidates"] = {f"embeddings-{scale:g}": {"embedding_lr_scale": scale} for scale in scales}
     elif is_new and not task.model.is_encoder_decoder:
-        scales = NEW_NNLM_LR_SCALES[: 1 + has_time_for_two]
-        plan["candidates"] = {f"rate-{scale:g}": {"learning_rate": task.learning_rate * scale} for scale in scales}
+        plan["candidates"] = learning_rates(task, NEW_NNLM_LR_SCALES[: 1 + has_time_for_two])
+    elif not is_new and has_time_for_two:
+        plan["candidates"] = learning_rates(task, ADOPTED_LR_SCALES)
     return plan
+
+
+def learning_rates(task: Supervised, scales: Sequence[float]) -> dict[str, PlannedOptions]:
+    """Candidates that differ in their learning rate."""
+    return {f"rate-{scale:g}": {"learning_rate": task.learning_rate * scale} for scale in scales}
 
 
 def plan_frozen(model: str, example_kind: str, task_with: TaskMaker, data: LabelledSplits, seconds: float, seed: int) -> RunPlan:

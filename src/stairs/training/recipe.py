@@ -19,6 +19,7 @@ from stairs.training.training_cost import build_config, parameter_count, tokens_
 SIZES_ASCENDING = ("nano", "micro", "mini", "small", "base")
 UPDATE_SHARE = 0.8  # of the time is spent on updates
 EPOCHS = 16  # a text is worth reading this many times
+FEW_TRANSLATED_CHARACTERS = 6_000_000  # of both languages: about 50,000 pairs of sentences
 CHARACTERS_PER_TOKEN = {"words": 5.3, "byte-bpe": 4.0, "wordpiece": 4.0}
 VOCABULARY = {"words": 32_768, "byte-bpe": 8192, "wordpiece": 8192}  # typical sizes
 TOKENS_PER_PARAMETER = 5  # tokens that a size above mini should train on, per parameter
@@ -83,7 +84,7 @@ def choose_recipe(
     if model not in MIN_TOKENS:
         return recipe_of_size(model, size or "mini")
     kind = DEFAULT_TOKENIZER[model]
-    vocab_size = None if vocabulary or kind == "words" or model in TRANSLATION_MODELS else vocabulary_for(characters)
+    vocab_size = None if vocabulary or kind == "words" else vocabulary_for(model, characters)
     tokens = vocabulary or vocab_size or VOCABULARY[kind]
     text = math.inf if characters is None else characters / CHARACTERS_PER_TOKEN[kind]
     sizes = SIZES_ASCENDING if size is None else (size,)
@@ -135,9 +136,12 @@ def recipe_of_size(model: str, size: str) -> Recipe:
     return Recipe(size, None, training.pop("batch_tokens", TrainingOptions.batch_tokens), training.pop("learning_rate", None), "", training)
 
 
-def vocabulary_for(characters: int | None) -> int:
+def vocabulary_for(model: str, characters: int | None) -> int:
     """The number of subwords: smaller for a short text, in which most would be rare. Measured with gpt nano, 15 s, bits per character: 500
-    thousand characters: 8192 2.436, 4096 2.400; 200 thousand: 8192 3.161, 4096 3.027, 2048 2.966."""
+    thousand characters: 8192 2.436, 4096 2.400; 200 thousand: 8192 3.161, 4096 3.027, 2048 2.966. Translations are short of text sooner (Sennrich &
+    Zhang 2019, "Revisiting Low-Resource Neural Machine Translation"), and half of their subwords have to be predicted from the other half."""
+    if model in TRANSLATION_MODELS and characters is not None and characters < FEW_TRANSLATED_CHARACTERS:
+        return 4096 if characters >= 1_000_000 else 2048
     return 8192 if characters is None or characters >= 1_000_000 else 4096 if characters >= 250_000 else 2048
 
 
