@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stairs.comparison.schema import CostCriterion
 from stairs.errors import BadInput, StairsError
 from stairs.files import LOCK_FILE, check_unlocked, check_writable, is_leftover, refuse_inside, write_lock
+from stairs.keywords import as_paths, build, names_of, refuse_unknown, take
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.progress import say
 from stairs.tasks import SUPERVISED_TASKS
@@ -19,7 +20,6 @@ from stairs.text.comparison_data import ExampleSplits, open_text, split_examples
 from stairs.text.examples import TranslationPair
 from stairs.text.input_options import CorpusOptions, TokenizerOptions
 from stairs.text.labelled.translation_splits import split_translations
-from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
 from stairs.training.options import parse_duration
 from stairs.training.run import RUN_FILE
 from stairs.training.run_folder import REPORT_FILE

@@ -4,7 +4,6 @@ Everything that can be refused is refused before torch is imported and before a 
 """
 
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -17,6 +16,7 @@ from stairs.arguments import convert_fields
 from stairs.data import TrainingData
 from stairs.errors import BadInput
 from stairs.files import refuse_inside
+from stairs.keywords import as_paths, make, name_from, names_of, refuse_unknown, take
 from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, LABEL_MODELS, PAIR_MODELS, SIZES, TRANSLATION_MODELS
 from stairs.models.settings.common import ModelConfig
 from stairs.progress import say
@@ -292,35 +292,3 @@ def check_model(model: str) -> None:
         near = get_close_matches(model.lower(), DEFAULT_TOKENIZER, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DEFAULT_TOKENIZER)}"
         raise BadInput(f"there is no model {model!r} to train; {hint}")
-
-
-def refuse_unknown(verb: str, name: str, known: Sequence[str]) -> None:
-    near = get_close_matches(name, known, 1)
-    raise BadInput(f"{verb} has no option {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
-
-
-def take(given: dict[str, object], names: Sequence[str]) -> dict[str, object]:
-    """Those of the given values that have one of these names, taken out."""
-    return {name: given.pop(name) for name in names if name in given}
-
-
-def make(kind: Callable[..., Built], values: Mapping[str, object]) -> Built:
-    return kind(**values)
-
-
-def build(kind: type[Built], values: Mapping[str, object]) -> Built:
-    """A dataclass with these values, which are converted by its annotations."""
-    return kind(**convert_fields(kind, values))
-
-
-def names_of(kind: type) -> list[str]:
-    return [own.name for own in fields(kind)]
-
-
-def as_paths(given: object) -> tuple[str, ...]:
-    return (str(given),) if isinstance(given, str | Path) else tuple(map(str, given))  # type: ignore[call-overload]
-
-
-def name_from(path: str) -> str:
-    """The part of a run's name that tells of a file."""
-    return re.sub(r"[^\w.-]+", "-", Path(path).name.split(".")[0])

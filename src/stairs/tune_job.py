@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from stairs.arguments import convert_fields
 from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
+from stairs.keywords import build, name_from, names_of, refuse_unknown, take
 from stairs.models.settings import CONFIGS, LABEL_MODELS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import BASELINE_TASKS, SUPERVISED_TASKS, TUNED_TASKS
 from stairs.tasks.measurements import EVALUATION_FILE, Measurements
 from stairs.text.examples import Example, Splits
 from stairs.text.input_files import printable
-from stairs.train_job import build, name_from, names_of, refuse_unknown, take
 from stairs.training.label_models import check_source, settings_of
 from stairs.training.options import TrainingOptions
 from stairs.training.run import check_run

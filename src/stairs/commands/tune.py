@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal, cast
 from tyro.conf import Positional
 
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, part_of, show
+from stairs.keywords import names_of
 from stairs.models.settings import CONFIGS, LABEL_MODELS
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.tasks import TunedTask
 from stairs.tasks.measurements import ClassificationReport, LayerMixWeights, Measurements
 from stairs.text.input_options import ColumnOptions
-from stairs.train_job import names_of
 from stairs.training.label_models import settings_of
 from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob

@@ -39,7 +39,7 @@ MIN_TOKENS: dict[str, dict[str, float]] = {
     "elmo": {"micro": 4e5, "mini": 2e6},
     "seq2seq": {"micro": 1e6, "mini": 2e6},
     "cove": {"micro": 1e6, "mini": 2e6},
-    "transformer": {"micro": 1e6, "mini": 1.2e6},
+    "transformer": {"micro": 1e6, "mini": 2e7},
 }
 
 
