@@ -51,10 +51,14 @@ RECIPES: dict[str, tuple[str, Keywords]] = {
     "transformer-no-unigram": ("transformer", {**TRANSFORMER, "unigram": False}),
     "transformer-dropout-0": ("transformer", {**TRANSFORMER, "dropout": 0.0}),
 }  # fmt: skip
-PAIRS = {
-    "numbers": ["numbers"],
-    "multi30k": ["translate/multi30k_en_fr/train.en", "translate/multi30k_en_fr/train.fr"],
-    "tatoeba": ["translate/tatoeba_en_zh/all.tsv"],
+# Pairs to learn from, and to validate and test on, if they are not taken from the others.
+PAIRS: dict[str, dict[str, list[str]]] = {
+    "numbers": {"pairs": ["numbers"]},
+    "multi30k": {
+        "pairs": ["translate/multi30k_en_fr/train.en", "translate/multi30k_en_fr/train.fr"],
+        "dev": ["translate/multi30k_en_fr/val.en", "translate/multi30k_en_fr/val.fr"],
+    },
+    "tatoeba": {"pairs": ["translate/tatoeba_en_zh/all.tsv"]},
 }
 
 
@@ -123,7 +127,7 @@ def measure(wanted: dict[str, Any], out: Path) -> dict[str, Any]:
     folder = out / f"{name}-{crc32(json.dumps(keywords, sort_keys=True).encode()):08x}"
     source = wanted["data"]
     corpus: list[str] | str = [] if source in PAIRS else str(text_file(source, out))
-    pairs = {"pairs": [path if path == "numbers" else str(data(path)) for path in PAIRS[source]]} if source in PAIRS else {}
+    pairs = {part: [path if path == "numbers" else str(data(path)) for path in paths] for part, paths in PAIRS.get(source, {}).items()}
     keywords |= {**pairs, "budget": f"{60 * wanted['minutes']}s", "seed": wanted["seed"], "threads": 1, "out": str(folder)}
     job = TrainJob.from_keywords(wanted["model"], corpus, keywords)
     metrics = job.train().metrics

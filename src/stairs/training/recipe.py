@@ -29,7 +29,8 @@ TOKENS_PER_PARAMETER = 5  # tokens that a size above mini should train on, per p
 #                With bf16, Muon and 10 MB: 480 s (micro: 3.8 million tokens) nano 2.049, micro 1.987. They cross in between, at about 1.7 million
 #   elmo         the same text: 30 s nano 2.365, micro 2.394
 #   bert         the same text, loss: 30 s nano 6.99, micro 7.09
-#   transformer  number names, BLEU: 30 s nano 97.1, micro 91.2. With bf16, Muon and Multi30k: 480 s (mini: 1.2 million tokens) micro 33.5, mini 38.4
+#   transformer  number names, BLEU: 30 s nano 97.1, micro 91.2. With bf16, Muon and Multi30k: 240 s micro 42.3, mini 31.9; 1800 s (mini: 5.8 million
+#                tokens) micro 57.8, mini 52.6: mini pays later, and 20 million is a guess
 #   seq2seq      number names, BLEU: 30 s nano 97.0, micro 95.5
 # The figures for nnlm, cove, roberta, unilm and xlnet, and the others for mini, are estimates from these.
 MIN_TOKENS: dict[str, dict[str, float]] = {
