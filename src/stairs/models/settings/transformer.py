@@ -45,7 +45,7 @@ SETTINGS = ModelSettings(
     },
     training={
         "nano": {"learning_rate": 0.005, "batch_tokens": 512},
-        "micro": {"learning_rate": 0.003},
+        "micro": {"learning_rate": 0.003, "batch_tokens": 2048},
         "paper": {
             "learning_rate": (512 * 4000) ** -0.5, "schedule": "inverse-sqrt", "warmup_steps": 4000, "beta1": 0.9, "beta2": 0.98,
             "adam_epsilon": 1e-09, "weight_decay": 0.0, "clip": 0.0, "embedding_lr_scale": 1.0,
