@@ -32,12 +32,17 @@ Keywords = Mapping[str, Any]
 GPT: Keywords = {"optimizer": "muon"}
 BERT: Keywords = {"optimizer": "muon", "objective": "none", "dropout": 0.0, "mask_prob": 0.3}
 TRANSFORMER: Keywords = {"optimizer": "muon"}
+BEFORE: Keywords = {"optimizer": "adamw", "stacking": 0.0, "skipgram_tokens": 0}
 # The recipe as a whole, then without one of its parts.
 RECIPES: dict[str, tuple[str, Keywords]] = {
     "gpt": ("gpt", GPT),
     "gpt-adamw": ("gpt", {**GPT, "optimizer": "adamw"}),
     "gpt-no-unigram": ("gpt", {**GPT, "unigram": False}),
     "gpt-dropout": ("gpt", {**GPT, "dropout": 0.1}),
+    "gpt-no-stacking": ("gpt", {**GPT, "stacking": 0.0}),
+    "gpt-no-skipgram": ("gpt", {**GPT, "skipgram_tokens": 0}),
+    "gpt-muon": ("gpt", {**GPT, "stacking": 0.0, "skipgram_tokens": 0}),
+    "gpt-before": ("gpt", BEFORE),
     "bert": ("bert", BERT),
     "bert-adamw": ("bert", {**BERT, "optimizer": "adamw"}),
     "bert-no-unigram": ("bert", {**BERT, "unigram": False}),
@@ -45,10 +50,13 @@ RECIPES: dict[str, tuple[str, Keywords]] = {
     "bert-mask-15": ("bert", {**BERT, "mask_prob": 0.15}),
     "bert-mask-40": ("bert", {**BERT, "mask_prob": 0.4}),
     "bert-next-sentence": ("bert", {**BERT, "objective": "next-sentence"}),
-    "bert-before": ("bert", {"optimizer": "adamw", "objective": "next-sentence", "mask_prob": 0.15, "dropout": 0.1}),
+    "bert-no-stacking": ("bert", {**BERT, "stacking": 0.0}),
+    "bert-no-skipgram": ("bert", {**BERT, "skipgram_tokens": 0}),
+    "bert-before": ("bert", {**BEFORE, "objective": "next-sentence", "mask_prob": 0.15, "dropout": 0.1}),
     "transformer": ("transformer", TRANSFORMER),
     "transformer-adamw": ("transformer", {**TRANSFORMER, "optimizer": "adamw"}),
     "transformer-no-unigram": ("transformer", {**TRANSFORMER, "unigram": False}),
+    "transformer-no-stacking": ("transformer", {**TRANSFORMER, "stacking": 0.0}),
     "transformer-dropout-0": ("transformer", {**TRANSFORMER, "dropout": 0.0}),
 }  # fmt: skip
 # Pairs to learn from, and to validate and test on, if they are not taken from the others.

@@ -21,7 +21,7 @@ from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.models.settings.common import ModelConfig
 from stairs.progress import say
 from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
-from stairs.training.options import TrainingOptions
+from stairs.training.options import INCOMPATIBLE, TrainingOptions
 from stairs.training.recipe import MIN_TOKENS, VOCABULARY, Recipe, choose_recipe, recipe_of_size
 from stairs.training.run import RUN_FILE, check_run
 
@@ -175,7 +175,10 @@ class TrainJob:
         that exists, or one whose weights it starts from, keeps its own."""
         recipe = self.recipe()
         given = {name for name, value in self.training.items() if value != "auto"}
-        given |= {other for name, other in (("warmup", "warmup_steps"), ("shard", "optimizer")) if self.training.get(name)}
+        excluded = {**INCOMPATIBLE, "warmup": ("warmup_steps",)}
+        given |= {other for name, others in excluded.items() if self.training.get(name) for other in others}
+        given |= {"stacking"} if self.settings.get("residual") is False else set()  # without residuals, a block that adds nothing leaves nothing
+        given |= {"skipgram_tokens"} if self.pairs else set()  # sentences that are translated are no running text
         training = {**self.training, **{name: value for name, value in recipe.training.items() if name not in given}}
         tokenizing = self.tokenizing
         if tokenizing.vocab_size is None and tokenizing.tokenizer in (None, DEFAULT_TOKENIZER[self.model]):

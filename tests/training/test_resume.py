@@ -51,18 +51,23 @@ MUON = [
     ("bert", {"optimizer": "muon", "objective": "none", "mask_prob": 0.3}),
     ("transformer", {"optimizer": "muon"}),
 ]
+SHORT = [  # what a recipe for minutes chooses
+    ("gpt", {"optimizer": "muon", "stacking": 0.6, "skipgram_tokens": 4000, "layers": 3}),
+    ("bert", {"optimizer": "muon", "stacking": 0.6, "skipgram_tokens": 4000, "objective": "none", "layers": 3}),
+    ("transformer", {"optimizer": "muon", "stacking": 0.6, "layers": 2}),
+]
 
 
-@pytest.mark.parametrize(("model", "settings"), [*ATTENTION, *MUON])
+@pytest.mark.parametrize(("model", "settings"), [*ATTENTION, *MUON, *SHORT])
 def test_three_kills_change_no_bit_with_other_settings(server, undisturbed, tmp_path, model, settings):
     assert kill_repeatedly(server, tmp_path / "run", model, 3, seed=1, **settings) >= 1
     assert outcome(tmp_path / "run") == undisturbed(model, **settings) != undisturbed(model)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["gpt", "bert", "transformer"])
-def test_twenty_kills_change_no_bit_with_muon(server, undisturbed, tmp_path, model):
-    longer = {"steps": 400, "save_every": 7, "patience": 0, "optimizer": "muon"}
+@pytest.mark.parametrize(("model", "settings"), [*MUON, *SHORT])
+def test_twenty_kills_change_no_bit_with_the_recipe_for_minutes(server, undisturbed, tmp_path, model, settings):
+    longer = {**settings, "steps": 400, "save_every": 7, "patience": 0}
     assert kill_repeatedly(server, tmp_path / "run", model, 20, seed=2, **longer) >= 15
     assert outcome(tmp_path / "run") == undisturbed(model, **longer)
 

@@ -75,8 +75,9 @@ def assert_close(run: Path, single: Path) -> None:
     assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
 
 
-def test_two_workers_train_as_one_does_with_muon(text, train, tmp_path):
-    muon = {**WITHOUT_DROPOUT, "optimizer": "muon"}
+@pytest.mark.parametrize("more", [{}, {"stacking": 0.5, "skipgram_tokens": 4000, "layers": 3}])
+def test_two_workers_train_as_one_does_with_muon(text, train, tmp_path, more):
+    muon = {**WITHOUT_DROPOUT, "optimizer": "muon", **more}
     train(out=tmp_path / "single", **muon)
     assert wait(launch(tmp_path / "run", text, **{**muon, "steps": 16, "accumulate": 1}), tmp_path / "run") == 0, messages(tmp_path / "run")
     assert_close(tmp_path / "run", tmp_path / "single")

@@ -16,8 +16,9 @@ The objectives of other papers use this same encoder: that of XLNet, which has a
 Only positions with a target are compared with the vocabulary, and padding is not computed (`fast/block.py`).
 A bert may also know where words stand in a dependency tree (`layers/structural_positions.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
-linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`); with `--budget` the matrices of the blocks are Muon's, 30 % of
-the tokens are masked, no next sentence is predicted and few passes have no dropout, all of which learn more in minutes (`training/recipe.py`).
+linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`); with `--budget` the matrices of the blocks are Muon's, the
+blocks join one by one, token vectors start as those of skip-gram, 30 % of the tokens are masked, no next sentence is predicted and few passes have no
+dropout, all of which learn more in minutes (`training/recipe.py`).
 `paper` has Adam, decay and warm-up as the paper and its program have them, but with Adam's bias correction, without decay of embeddings, and with
 batches of 2048 tokens instead of 256 rows of 512.
 

@@ -18,9 +18,9 @@ text. Tokens are those of a byte-level BPE of a few thousand merges, not 40,000,
 With a memory, positions are those of `--positions` that know distances, not Transformer-XL's; reading a text with its memory is reading memory and
 text as one, and only the gradient differs.
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
-linearly, and embeddings learn up to sixteen times as fast as the rest (`embedding_lr_scale`); with `--budget` the matrices of the blocks are Muon's
-(`training/recipe.py`). `paper` has Adam, warm-up and cosine as its paper and program have them, but batches of 2048 tokens instead of 64 rows of 512,
-no decay of embeddings, and as many updates as its time allows.
+linearly, and embeddings learn up to sixteen times as fast as the rest (`embedding_lr_scale`); with `--budget` the matrices of the blocks are Muon's,
+the blocks join one by one and token vectors start as those of skip-gram (`training/recipe.py`). `paper` has Adam, warm-up and cosine as its paper and
+program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as its time allows.
 """
 
 import torch

@@ -12,8 +12,8 @@ the norm stands before each sublayer, with one more at the end, except in the si
 dropout, too, as in most code; with norms before the sublayers, predictions start at the unigram distribution of the target language. The best
 weights are kept, where the paper averages its last checkpoints, and beam search has another length penalty (`tasks/parts/decoding.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that falls linearly to zero, since the length of the
-training is known; with `--budget` the matrices of the blocks are Muon's (`training/recipe.py`). `paper` has the paper's Adam and its rate for a width
-of 512, whatever `--width` is, but batches of 2048 tokens instead of 25,000 of either language.
+training is known; with `--budget` the matrices of the blocks are Muon's, and the blocks join one by one (`training/recipe.py`). `paper` has the
+paper's Adam and its rate for a width of 512, whatever `--width` is, but batches of 2048 tokens instead of 25,000 of either language.
 """
 
 import math

@@ -32,6 +32,7 @@ class Action(NamedTuple):
     threads: int = 0  # CPU threads; 0 leaves them as they are
     positions: int = 0  # to evaluate; 0 for all
     sentences: int = 0  # to generate besides, for tasks that do
+    blocks: int = 0  # of an update: how many blocks of a Transformer it trains; 0 for all
 
     def line(self) -> str:
         return json.dumps({name: value for name, value in self._asdict().items() if value or name in ("kind", "step")})

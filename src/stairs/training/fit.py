@@ -30,6 +30,7 @@ from stairs.training.one_pass import count_into
 from stairs.training.options import TrainingOptions, lr_factor_by_steps
 from stairs.training.records import describe_differences, run_settings
 from stairs.training.run import MODEL_FOLDER, RUN_FILE, Run
+from stairs.training.stacking import joined_blocks
 from stairs.training.sweeps import SweepUpdater
 from stairs.training.tensorboard import require_tensorboard
 from stairs.training.time_budget import MAX_EVALUATION_POSITIONS, compile_seconds, copy_clock, extend_run, time_budget
@@ -157,9 +158,9 @@ class SingleProcess:
 class StepBudget:
     """A number of updates that is known in advance."""
 
-    def __init__(self, steps: int, options: TrainingOptions, every: int, positions: int) -> None:
-        """Evaluate `positions` after `every` updates."""
-        self.steps, self.options, self.every, self.positions = steps, options, every, positions
+    def __init__(self, steps: int, options: TrainingOptions, every: int, positions: int, layers: int = 0) -> None:
+        """Evaluate `positions` after `every` updates; `layers` is the number of blocks, for a training that stacks them."""
+        self.steps, self.options, self.every, self.positions, self.layers = steps, options, every, positions, layers
 
     def next(self, state: TrainingState) -> Action:
         is_last = state.step >= self.steps
@@ -167,7 +168,8 @@ class StepBudget:
             return Action("evaluate", state.step, positions=self.positions)
         if is_last or state.is_impatient(self.options.patience):
             return Action("end", state.step)
-        return Action("update", state.step, lr_factor=lr_factor_by_steps(state.step, self.steps, self.options))
+        blocks = joined_blocks(state.step / self.steps, self.layers, self.options.stacking)
+        return Action("update", state.step, lr_factor=lr_factor_by_steps(state.step, self.steps, self.options), blocks=blocks)
 
     def amount_done(self, state: TrainingState) -> tuple[float, float, str]:
         return state.step, self.steps, "steps"
@@ -185,7 +187,7 @@ def step_budget(task: Task, updater: Updater, steps: int) -> StepBudget:
         every = updater.steps_per_epoch
         if task.training_defaults:
             every = max(every, -(-steps // probe.EVALUATIONS))
-    return StepBudget(steps, options, every, sweeps.EVALUATION_TOKENS if updater.is_sweeping else MAX_EVALUATION_POSITIONS)
+    return StepBudget(steps, options, every, sweeps.EVALUATION_TOKENS if updater.is_sweeping else MAX_EVALUATION_POSITIONS, task.model.block_count)
 
 
 def environment(options: TrainingOptions, workers: Workers, sweeping: bool) -> dict[str, object]:

@@ -7,7 +7,7 @@ same number of batches, and step -> (epoch, index) is one division.
 
 import copy
 import math
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import cast
 
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from stairs.data import TrainingData
-from stairs.errors import Diverged, EnvironmentFault
+from stairs.errors import BadInput, Diverged, EnvironmentFault
 from stairs.kernels.allocator import keep_freed_memory
 from stairs.machine import is_memory_error
 from stairs.randomness import derive_seed, numpy_generator
@@ -27,6 +27,8 @@ from stairs.training.clock import Action
 from stairs.training.distributed import full_tensor, shard
 from stairs.training.optimizer import Optimizer
 from stairs.training.options import TrainingOptions
+from stairs.training.skipgram_start import start_from_skipgram
+from stairs.training.stacking import lowest_blocks, silence_upper_blocks, trained_block_count
 from stairs.training.updater import ProbedPlan, StepResult, Workers
 
 STEPS_PER_DOUBLING = 8  # how finely lengths are distinguished
@@ -53,7 +55,10 @@ class GradientUpdater:
     def __init__(self, task: Task, data: TrainingData, options: TrainingOptions, workers: Workers) -> None:
         self.examples = cast(TrainingRows, task.examples(data, "train"))
         self.options, self.workers = options.with_default_epochs(task, self.examples), workers
+        self.model = task.model
         task.start(options.seed, self.examples)
+        if options.stacking:
+            silence_upper_blocks(self.model)
         self.complete_task = copy.deepcopy(task) if options.shard else task  # what FSDP shards cannot be saved as a model
         keep_freed_memory()  # every step allocates the same blocks again
         self.order = BatchOrder(self.examples.lengths, options.batch_tokens, options.seed, options.batch_examples)
@@ -70,7 +75,8 @@ class GradientUpdater:
         self.weights = [weight for weight in self.trained_module.parameters() if weight.requires_grad]
         self.optimizer = self.new_optimizer(options.weight_decay)
         if workers.world_size > 1 and not options.shard:
-            self.objective = DistributedDataParallel(self.objective, gradient_as_bucket_view=True)
+            unused = options.stacking > 0  # blocks that have not joined yet have no gradients
+            self.objective = DistributedDataParallel(self.objective, gradient_as_bucket_view=True, find_unused_parameters=unused)
         if options.compile:
             self.objective = torch.compile(self.objective)  # type: ignore[assignment]
 
@@ -102,7 +108,8 @@ class GradientUpdater:
         step = action.step
         self.optimizer.zero_grad()
         try:
-            nats, own_targets = self.accumulate_gradient(step)
+            with self.trained_blocks(action.blocks):
+                nats, own_targets = self.accumulate_gradient(step)
         except (RuntimeError, MemoryError) as error:
             if not is_memory_error(error):
                 raise
@@ -126,6 +133,10 @@ class GradientUpdater:
         tokens = int(self.examples.lengths[self.order.batch_at(step)[1]].sum())
         return StepResult(loss, int(targets), tokens, stopping > 0)
 
+    def trained_blocks(self, count: int) -> AbstractContextManager[None]:
+        """The model with so many blocks, 0 for all; never fewer than have been trained, as a longer run that resumes a shorter one might ask for."""
+        return lowest_blocks(self.model, max(count, trained_block_count(self.model, self.optimizer.state))) if count else nullcontext()
+
     @property
     def steps_per_epoch(self) -> int:
         return self.order.batches_per_epoch
@@ -135,7 +146,12 @@ class GradientUpdater:
         self.optimizer.set_precision(self.precision)
 
     def start(self, step: int) -> None:
-        """There is nothing to prepare."""
+        """Before the first update of all, the embeddings of a training that wants them become word vectors."""
+        if step == 0 and self.options.skipgram_tokens:
+            ids = getattr(self.examples, "ids", None)
+            if ids is None:
+                raise BadInput("--skipgram-tokens needs running text, and pairs of texts are none; leave it out")
+            start_from_skipgram(self.model.get_parameter("tokens.weight"), ids, self.options.skipgram_tokens, self.options.seed)
 
     def optimizer_state(self) -> dict[str, Tensor]:
         """The moments of the optimizer, by the names of the weights."""

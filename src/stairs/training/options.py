@@ -34,12 +34,19 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Options that a resumed run may change, since none of them decides the weights.
 RESUMABLE = ("evaluate_every", "patience", "save_every", "keep", "compile", "device", "threads", "tensorboard", "shard", "on_disk_full")
 NOT_RECORDED = ("accept_new_corpus", "seed")  # the first holds for one command only; the seed is recorded beside the options
-CHOICES = ("optimizer", "muon_learning_rate")  # recorded only if something else than their default is chosen
+CHOICES = ("optimizer", "muon_learning_rate", "skipgram_tokens", "stacking")  # recorded only if something else than their default is chosen
 # Options that only training by gradients has.
 GRADIENT_ONLY = (
     "steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "warmup_steps", "beta1", "beta2", "adam_epsilon",
     "embedding_lr_scale", "weight_decay", "clip", "precision", "compile", "shard", "optimizer", "muon_learning_rate",
+    "skipgram_tokens", "stacking",
 )  # fmt: skip
+# What does not go with an option, and why.
+INCOMPATIBLE = {"shard": ("optimizer", "skipgram_tokens", "stacking"), "compile": ("stacking",), "init_from": ("skipgram_tokens", "stacking")}
+NEEDS = {
+    "optimizer": "--optimizer muon needs whole matrices", "skipgram_tokens": "--skipgram-tokens needs a new and whole embedding table",
+    "stacking": "--stacking trains the lowest blocks of a new model first",
+}  # fmt: skip
 OptimizerKind = Literal["auto", "adamw", "muon"]
 Schedule = Literal["linear", "cosine", "hold", "inverse-sqrt", "constant"]
 
@@ -56,6 +63,8 @@ class TrainingOptions:
     schedule: Schedule = "linear"  # learning rate after the warm-up; hold: constant until the last fifth, so that the run can be extended
     optimizer: OptimizerKind = "auto"  # adamw; or muon for the matrices in a Transformer's blocks, adamw for the rest; auto: muon with --budget
     muon_learning_rate: float = 0.02  # peak learning rate of muon's matrices
+    skipgram_tokens: int = 0  # tokens from which skip-gram learns a Transformer's first embeddings; if not given, with --budget the recipe's
+    stacking: float = 0.0  # share of the training in which a Transformer's blocks join it one by one; if not given, with --budget the recipe's
     warmup: float = 0.05  # share of the training in which the learning rate rises
     warmup_steps: int | None = None  # updates in which the learning rate rises; if not given, --warmup decides
     beta1: float = 0.9  # AdamW: decay of the mean of gradients
@@ -90,7 +99,7 @@ class TrainingOptions:
             ("seed", 0, (1 << 63) - 1),
             ("epochs", 0, 1e6), ("learning_rate", 0, math.inf), ("warmup", 0, 1), ("weight_decay", 0, 100), ("clip", 0, 1e9),
             ("warmup_steps", 1, 10**9), ("beta1", 0, 0.999999), ("beta2", 0, 0.999999), ("adam_epsilon", 0, 1), ("embedding_lr_scale", 0, 1000),
-            ("muon_learning_rate", 0, 10),
+            ("muon_learning_rate", 0, 10), ("skipgram_tokens", 0, 1 << 40), ("stacking", 0, 1),
         ):  # fmt: skip
             check_range(name, getattr(self, name), low, high)
         for name in ("epochs", "learning_rate"):
@@ -98,10 +107,12 @@ class TrainingOptions:
                 raise BadInput(f"{flag(name)} 0 would train nothing; give a number above 0")
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise BadInput(f"--device {self.device!r} is unknown; give auto, cpu, cuda or cuda:1")
-        if self.optimizer == "muon" and self.shard:
-            raise BadInput("--optimizer muon needs whole matrices, and --shard cuts them into parts; leave one of them out")
         if self.optimizer != "muon" and self.muon_learning_rate != type(self).muon_learning_rate:
             raise BadInput("--muon-learning-rate is for --optimizer muon; give both")
+        wanted = {"optimizer": self.optimizer == "muon", "skipgram_tokens": self.skipgram_tokens > 0, "stacking": self.stacking > 0}
+        for name, others in INCOMPATIBLE.items():
+            for other in (other for other in others if getattr(self, name) and wanted[other]):
+                raise BadInput(f"{NEEDS[other]}, which does not go with {flag(name)}; leave one of them out")
         if self.budget is not None:
             parse_duration(self.budget)
 
@@ -114,6 +125,9 @@ class TrainingOptions:
             return self._validated_for_sweeps(model)
         if self.optimizer == "muon" and not model.is_transformer:
             raise BadInput(f"--optimizer muon is for the blocks of a Transformer, and {model.name} has none; leave it out")
+        for name in ("skipgram_tokens", "stacking"):
+            if getattr(self, name) and not model.is_transformer:
+                raise BadInput(f"{flag(name)} is for Transformers, and {model.name} is none; leave it out")
         if self.deterministic:
             raise BadInput(f"--deterministic is for cbow, skipgram and glove; {model.name} needs only the same --threads for the same bits")
         return replace(self, budget=self.budget or DEFAULT_BUDGET) if self.is_timed else self
@@ -132,6 +146,9 @@ class TrainingOptions:
         if task.training_defaults is None:
             return self.validated(task.model)
         self.check()
+        for name in ("skipgram_tokens", "stacking"):
+            if getattr(self, name):
+                raise BadInput(f"{flag(name)} is for pretraining, and labels are learnt with all of a pretrained model; leave it out")
         return self if self.batch_examples is not None else replace(self, batch_examples=task.training_defaults["batch_examples"])
 
     def with_default_epochs(self, task: "Task", examples: "TrainingRows") -> "TrainingOptions":

@@ -44,11 +44,19 @@ MIN_TOKENS: dict[str, dict[str, float]] = {
 }
 
 
-# Of a model that is trained for minutes to hours: the optimizer of the matrices in its blocks, and settings of its config.
-OPTIMIZER = dict.fromkeys(("gpt", "bert", "roberta", "unilm", "xlnet", "transformer"), "muon")
+# Of a model that is trained for minutes to hours: how the matrices in its blocks are trained, and settings of its config.
+TRANSFORMERS = ("gpt", "bert", "roberta", "unilm", "xlnet", "transformer")
+TRAINING: dict[str, dict[str, Any]] = {model: {"optimizer": "muon", "stacking": 0.6} for model in TRANSFORMERS}
 SETTINGS: dict[str, dict[str, Any]] = {"bert": {"objective": "none", "mask_prob": 0.3}, "roberta": {"mask_prob": 0.3}}
 FEW_PASSES = 2.0  # over the text: below, a model meets hardly anything twice and cannot learn it by heart, so it needs no dropout
-SETTING_NAMES = {"objective": "objective {}", "mask_prob": "{:.0%} of the tokens masked", "dropout": "dropout {:g} for {:.2g} passes over the text"}
+# Token embeddings that start from a sweep of skip-gram: the share of the time that it may take, its floating-point operations for a token and a
+# number of its vector, and a limit, since more tokens were not measured.
+SKIPGRAM_SHARE, SKIPGRAM_OPERATIONS, SKIPGRAM_MAX_TOKENS = 0.04, 440, 2e7
+SETTING_NAMES = {
+    "optimizer": "optimizer {}", "stacking": "blocks that join one by one in {:.0%} of the time",
+    "skipgram_tokens": "embeddings from skip-gram on {:,} tokens", "objective": "objective {}", "mask_prob": "{:.0%} of the tokens masked",
+    "dropout": "dropout {:g} for {:.2g} passes over the text",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,11 +103,10 @@ def choose_recipe(
     passes = possible[chosen] / text
     settings = {**SETTINGS.get(model, {}), **dropout_for(model, chosen, passes)}
     recipe = recipe_of_size(model, chosen)
-    optimizer = {"optimizer": OPTIMIZER[model]} if model in OPTIMIZER else {}
+    optimizer = {**TRAINING.get(model, {}), **skipgram_tokens(model, chosen, seconds, text, gigaflops)}
     parts = [f"size {chosen} ({describe_shape(model, chosen)})", f"batches of {recipe.batch_tokens} tokens"]
     parts += [f"vocabulary {vocab_size}"] if vocab_size else []
-    parts += [f"optimizer {name}" for name in optimizer.values()]
-    parts += [SETTING_NAMES[name].format(value, passes) for name, value in settings.items()]
+    parts += [SETTING_NAMES[name].format(value, passes) for name, value in {**optimizer, **settings}.items()]
     speed = round_to_two_digits(speeds[chosen])
     reason = f"{model} in {seconds:.0f} s at about {speed:,} tokens/s: {', '.join(parts)}, {explain(model, chosen, possible, passes, tokens)}"
     return Recipe(chosen, vocab_size, recipe.batch_tokens, recipe.learning_rate, reason, {**recipe.optimizer, **optimizer}, settings)
@@ -120,6 +127,15 @@ def dropout_for(model: str, size: str, passes: float) -> dict[str, float]:
     the training on a text of unknown length, with 0 passes."""
     config = build_config(model, size, VOCABULARY[DEFAULT_TOKENIZER[model]])
     return {"dropout": 0.0} if config.dropout and 0 < passes < FEW_PASSES else {}
+
+
+def skipgram_tokens(model: str, size: str, seconds: float, text: float, gigaflops: float) -> dict[str, int]:
+    """Of models that read running text: how many of its `text` tokens skip-gram reads in its share of the time."""
+    if model not in TRAINING or model in TRANSLATION_MODELS:
+        return {}
+    width = build_config(model, size, VOCABULARY[DEFAULT_TOKENIZER[model]]).width
+    affordable = SKIPGRAM_SHARE * seconds * gigaflops * 1e9 / (SKIPGRAM_OPERATIONS * width)
+    return {"skipgram_tokens": round_to_two_digits(min(affordable, text, SKIPGRAM_MAX_TOKENS))}
 
 
 def explain(model: str, chosen: str, possible: dict[str, float], passes: float, vocabulary: int) -> str:

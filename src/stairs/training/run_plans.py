@@ -30,6 +30,8 @@ class PlannedOptions(TypedDict, total=False):
     learning_rate: float
     embedding_lr_scale: float
     optimizer: OptimizerKind
+    skipgram_tokens: int
+    stacking: float
     deterministic: bool
 
 

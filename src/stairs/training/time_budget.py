@@ -21,6 +21,7 @@ from stairs.training.checkpoint import TrainingState, best_folders, checkpoint_n
 from stairs.training.clock import Action, Clock, ClockLog, read_log
 from stairs.training.options import DECAY_SHARE, TrainingOptions, lr_factor_by_time
 from stairs.training.run import Run
+from stairs.training.stacking import joined_blocks
 from stairs.training.updater import Workers
 
 MAX_EVALUATIONS = 8  # on the way, in a time budget
@@ -41,11 +42,12 @@ class TimeBudget:
 
     def __init__(
         self, log: ClockLog, options: TrainingOptions, *, steps: int | None = None, threads: tuple[int, ...] = (1,), positions: int = 1,
-        final_positions: int | None = None, generates: bool = False, spent: float = 0.0,
+        final_positions: int | None = None, generates: bool = False, spent: float = 0.0, layers: int = 0,
     ) -> None:  # fmt: skip
         """`steps` is the maximum number of updates, `threads` the numbers to choose from, `positions` and `final_positions` how many there are to
-        evaluate on the way and at the end, `generates` whether the final evaluation generates sentences, `spent` the seconds spent already."""
-        self.log, self.options, self.steps, self.threads, self.generates = log, options, steps, threads, generates
+        evaluate on the way and at the end, `generates` whether the final evaluation generates sentences, `spent` the seconds spent already, `layers`
+        the number of blocks, for a training that stacks them."""
+        self.log, self.options, self.steps, self.threads, self.generates, self.layers = log, options, steps, threads, generates, layers
         self.positions, self.final_positions = positions, positions if final_positions is None else final_positions
         self.budget = options.budget_seconds
         self.clock = Clock()
@@ -119,13 +121,14 @@ class TimeBudget:
                 return action("time_evaluation", sentences=TRIAL_SENTENCES)
             return action("end", **self.final_evaluation(spent))
         factor = lr_factor_by_time(state.step, self.progress, self.options)
+        blocks = joined_blocks(self.progress, self.layers, self.options.stacking)
         if self.decay is not None:
-            return action("update", lr_factor=self.decay.lr_factor * (1 - self.progress) / DECAY_SHARE)
+            return action("update", lr_factor=self.decay.lr_factor * (1 - self.progress) / DECAY_SHARE, blocks=blocks)
         hold_ends = self.options.schedule == "hold" and self.progress >= 1 - DECAY_SHARE
         is_impatient = state.is_impatient(self.options.patience)  # without improvement, a falling learning rate may still gain something
         if state.step and (hold_ends or is_impatient):
             return action("decay", lr_factor=1.0 if hold_ends else factor)
-        return action("update", lr_factor=factor)
+        return action("update", lr_factor=factor, blocks=blocks)
 
     def progress_at(self, state: TrainingState, spent: float) -> float:
         """The share of the training that is done: it never decreases, and half an update before the end there is no time for another."""
@@ -192,7 +195,7 @@ def time_budget(task: Task, data: TrainingData, run: Run, options: TrainingOptio
     return TimeBudget(
         ClockLog(run.folder if workers.is_rank_zero else None), options, steps=limit, threads=(threads, 1) if may_choose else (threads,),
         positions=task.count_positions(data), final_positions=task.count_positions(data, data.final_split),
-        generates=task.evaluates_generation, spent=spent,
+        generates=task.evaluates_generation, spent=spent, layers=task.model.block_count,
     )  # fmt: skip
 
 
