@@ -76,7 +76,9 @@ def test_a_fast_block_is_a_block(norm_first):
     x, source, mask = torch.randn(2, 4, 8), torch.randn(2, 3, 8), causal(4)
     assert torch.allclose(fast(x, mask, source), plain(x, mask, source), atol=1e-6)
     real = torch.tensor([[True] * 4, [True, True, False, False]])
-    assert torch.allclose(fast.forward_first(x, padding(real)), plain(x, padding(real))[:, :1], atol=1e-6)
+    positions = torch.tensor([[0, 2], [1, 0], [2, 2]])[: len(x)]
+    whole = plain(x, padding(real))
+    assert torch.allclose(fast.forward_at(x, padding(real), positions), whole[torch.arange(len(x))[:, None], positions], atol=1e-6)
 
 
 def test_the_hook_of_a_profiler_switches_no_fast_path_off(monkeypatch):

@@ -117,18 +117,22 @@ def test_settings_that_cannot_be(wrong, words):
         BERTConfig(**{**SMALL, **wrong})
 
 
-def test_the_first_position_alone_is_the_same():
+@pytest.mark.parametrize("chosen", ["first", "targets", "no targets"])
+def test_some_positions_alone_are_the_same(chosen):
     model, batch = BERT(BERTConfig(**SMALL)), batch_of(labels=False)
+    has_target = (batch.targets != IGNORE_INDEX) & (chosen != "no targets")
+    alone = model.encode_cls if chosen == "first" else lambda batch: model.encode_where(batch, has_target)
+    from_all = (lambda batch: model.encode(batch)[:, :1]) if chosen == "first" else lambda batch: model.encode(batch)[has_target]
     found = {}
-    for name, encode in (("first", model.encode_cls), ("whole", lambda batch: model.encode(batch)[:, :1])):
+    for name, encode in (("alone", alone), ("whole", from_all)):
         model.zero_grad()
         vectors = encode(batch)
         vectors.square().sum().backward()
         found[name] = vectors.detach(), {place: weight.grad.clone() for place, weight in model.named_parameters() if weight.grad is not None}
-    assert torch.allclose(found["first"][0], found["whole"][0], atol=1e-5)
-    assert found["first"][1].keys() == found["whole"][1].keys()
-    for place, slope in found["first"][1].items():
+    assert found["alone"][0].shape == found["whole"][0].shape and torch.allclose(found["alone"][0], found["whole"][0], atol=1e-5)
+    assert found["alone"][1].keys() == found["whole"][1].keys()
+    for place, slope in found["alone"][1].items():
         assert torch.allclose(slope, found["whole"][1][place], atol=1e-4), place
     with capture(model) as seen:
-        assert torch.allclose(model.encode_cls(batch), found["whole"][0], atol=1e-5)
+        assert torch.allclose(alone(batch), found["whole"][0], atol=1e-5)
     assert seen["blocks.1.attention"].shape == (5, 2, 20, 20)  # who looks is shown everything

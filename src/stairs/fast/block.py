@@ -253,10 +253,11 @@ class FastBlock(Block):
     attention: FastAttention
     cross_attention: FastAttention
 
-    def forward_first(self, x: Tensor, mask: Tensor) -> Tensor:
-        """What `forward` gives for the first position, (B, 1, D): it attends to all of (B, T, D), and nothing is computed for the others."""
+    def forward_at(self, x: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
+        """What `forward` gives at some positions (B, M) of (B, T, D), (B, M, D): they attend to all, and nothing is computed for the others."""
         key_value = self.attention_norm(x) if self.norm_first else x
-        y = self.residual(x[:, :1], lambda y: self.attention(y, key_value, mask), self.attention_norm)
+        y = x.gather(1, positions[..., None].expand(-1, -1, x.shape[-1]))
+        y = self.residual(y, lambda y: self.attention(y, key_value, mask), self.attention_norm)
         return self.residual(y, self.feed_forward, self.feed_forward_norm)
 
 

@@ -38,7 +38,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear, pad
 
 from stairs.errors import Unsupported
-from stairs.fast import first_position, masked_decoder
+from stairs.fast import chosen_positions, masked_decoder
 from stairs.fast.block import FastBlock, run_unpadded
 from stairs.fast.decode_state import DecodeState
 from stairs.layers.attention_positions import SEGMENT_STRIDE
@@ -108,7 +108,8 @@ class BERT(Model):
     embedding_layers = (*Model.embedding_layers, "norm.", "depths.", "mask_vector.")
     learning_rate = 5e-4  # norms after the sums need smaller steps than norms before the sublayers
     embedding_lr_scale = 4.0
-    encode_cls = first_position.encode_cls
+    encode_cls = chosen_positions.encode_cls
+    encode_where = chosen_positions.encode_where
     word_head_type: type[WordHead] = WordHead
 
     def __init__(self, config: BERTConfig) -> None:
@@ -198,16 +199,20 @@ class BERT(Model):
     def loss(self, batch: Batch) -> Tensor:
         """Mean negative log-likelihood of the masked words, plus that of the `labels` of the sentence pairs."""
         assert batch.targets is not None
-        has_target, head, hidden = batch.targets != IGNORE_INDEX, self.required_word_head, self.encode(batch)
-        total = linear_cross_entropy(head(hidden[has_target]), self.tokens.weight, head.bias, batch.targets[has_target])
+        has_target, head = batch.targets != IGNORE_INDEX, self.required_word_head
+        hidden = None if batch.labels is None else self.encode(batch)
+        masked = self.encode_where(batch, has_target) if hidden is None else hidden[has_target]
+        total = linear_cross_entropy(head(masked), self.tokens.weight, head.bias, batch.targets[has_target])
         loss = total / has_target.sum().clamp(min=1)
-        return loss if batch.labels is None else loss + cross_entropy(self.next_sentence_logits(hidden).float(), batch.labels)
+        if hidden is None or batch.labels is None:
+            return loss
+        return loss + cross_entropy(self.next_sentence_logits(hidden).float(), batch.labels)
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         has_target, head = batch.targets != IGNORE_INDEX, self.required_word_head
-        nll = linear_nll(head(self.encode(batch)[has_target]), self.tokens.weight, head.bias, batch.targets[has_target])
+        nll = linear_nll(head(self.encode_where(batch, has_target)), self.tokens.weight, head.bias, batch.targets[has_target])
         return torch.zeros(has_target.shape, device=has_target.device).masked_scatter(has_target, -nll)
 
     def pool(self, hidden: Tensor) -> Tensor:
