@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from stairs.comparison.models import pretrain
 from stairs.comparison.runner import load_plans, run_climb
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.comparison_data import split_examples
@@ -90,9 +91,22 @@ def test_elmo_is_read_by_a_bilstm_where_there_is_time(experiment, quick, monkeyp
     other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
     (row,) = run_climb(other, budget=60, models=["elmo"])["rows"]
     assert (row["transfer"], row["insert"]) == ("features", "input") and "adaptation_updates" not in row
-    assert set(row["validation_errors"]) == {"words-1", "words-3"}
+    assert set(row["validation_errors"]) == {"rate-0.004", "rate-0.002"} and row["pretrained_run"] == "bidirectional-lm-elmo"
     task = load(other.out / row["run"])
+    skipgram = load(other.out / "word-vectors-skipgram")  # beside its layers, as GloVe's in its paper
+    assert task.feature_extractor.words.embedding_dim == skipgram.model.config.width
     assert task.feature_extractor.reads_words and task.feature_extractor.weights()[0]["is_trained"]
+
+
+def test_the_bilstm_starts_from_word_vectors_of_one_length(experiment, quick):
+    pretrained = pretrain(experiment, "skipgram", 5.0)
+    shards = experiment.shards_for("elmo")
+    encoder = planned_task("elmo", shards.tokenizer, {"size": "nano", "settings": {}, "training": {}})
+    run = experiment.out / pretrained["run"]
+    task = finetuning_plans.transfer_task("classify", encoder, experiment.train, "features", "input", is_new=True, word_vectors=run)
+    task.start(0)
+    rows = task.feature_extractor.words.weight.detach()
+    assert rows[rows.any(1)].std().item() == pytest.approx(finetuning_plans.BILSTM_WORD_DEVIATION, rel=0.01)
 
 
 def test_a_head_reads_elmo_where_there_is_no_time_for_a_bilstm(experiment, quick, monkeypatch):

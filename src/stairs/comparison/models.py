@@ -34,7 +34,15 @@ from stairs.tasks.parts.stream import unigram_bits
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.examples import LabelledText, TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.training.finetuning_plans import ADAPTATION_SHARE, TaskMaker, finetuning_seconds, plan_adaptation, plan_finetuning, transfer_task
+from stairs.training.finetuning_plans import (
+    ADAPTATION_SHARE,
+    BILSTM_KINDS,
+    TaskMaker,
+    finetuning_seconds,
+    plan_adaptation,
+    plan_finetuning,
+    transfer_task,
+)
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import RUN_FILE, Run, fit_once, load
@@ -145,7 +153,12 @@ def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) ->
     source = experiment.out / pretrained["run"]
     if needs_one_pass:
         return combine(pretrained, fit_vector_classifier(experiment, model, source))
-    return combine(pretrained, finetune(experiment, model, source, max(seconds - (time.monotonic() - began), seconds * (1 - share))))
+    words: Path | None = None
+    if MODELS[model].default_layers and experiment.example_kind in BILSTM_KINDS:  # beside elmo there are word vectors, as in its paper
+        vectors = pretrain(experiment, "skipgram", seconds * (1 - share) / 2)
+        pretrained, words = combine(vectors, pretrained), experiment.out / vectors["run"]
+    left = max(seconds - (time.monotonic() - began), seconds * (1 - share) / (2 if words else 1))
+    return combine(pretrained, finetune(experiment, model, source, left, words=words))
 
 
 def seconds_for_labels(experiment: Experiment, model: str, seconds: float) -> float:
@@ -206,13 +219,13 @@ def pretrain(experiment: Experiment, model: str, seconds: float, **settings: int
     return {**row, **costs(experiment, folder, last_line)}
 
 
-def finetune(experiment: Experiment, model: str, source: Path, seconds: float, is_new: bool = True) -> Row:
+def finetune(experiment: Experiment, model: str, source: Path, seconds: float, is_new: bool = True, words: Path | None = None) -> Row:
     """By gradients, on the labels. `is_new` says that the encoder was pretrained in this climb, and not elsewhere for days: then it may read the
-    texts of the examples first."""
+    texts of the examples first. `words` is a run whose word vectors are read beside the encoder, where a BiLSTM reads it."""
     folder, kind = experiment.out / f"{experiment.example_kind}-{model}", experiment.example_kind
 
     def task_with(mode: TransferMode, insert: Insert = "head") -> Supervised:
-        return transfer_task(kind, load(source), experiment.train, mode, insert, metric=experiment.metric, is_new=is_new)
+        return transfer_task(kind, load(source), experiment.train, mode, insert, metric=experiment.metric, is_new=is_new, word_vectors=words)
 
     adapted: Row = {}
     if is_new and not experiment.corpus_has_texts:

@@ -13,7 +13,10 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
+
+import numpy as np
 
 from stairs.models.registry import MODELS
 from stairs.models.transfer_options import Insert, TransferMode, TransferOptions
@@ -27,6 +30,7 @@ from stairs.tasks.task import Task
 from stairs.text.examples import Example, TextPair
 from stairs.text.shards import Shards
 from stairs.training.fit import seconds_per_update
+from stairs.training.new_encoder import initial_word_vectors
 from stairs.training.options import TrainingOptions
 from stairs.training.probe import PROBE_SHARE
 from stairs.training.run_plans import PlannedOptions, RunPlan, evenly_spaced, plan_pretraining, planned_task
@@ -46,11 +50,9 @@ NEW_NNLM_LR_SCALES = (10.0, 3.0)  # nnlm is hardly more than its embeddings. SST
 ADOPTED_LR_SCALES = (1.0, 0.4)  # of weights that were pretrained elsewhere: about the range that BERT's paper tries
 NEW_HEAD_DROPOUT = 0.3
 BILSTM: dict[str, float] = {"bilstm_width": 128, "head_dropout": 0.4}
-# Of the BiLSTM, and of its new word vectors over that: as above, the second is tried where there is time.
-BILSTM_RATES: dict[str, PlannedOptions] = {
-    "words-3": {"learning_rate": 4e-3, "embedding_lr_scale": 3.0},
-    "words-1": {"learning_rate": 2e-3, "embedding_lr_scale": 1.0},
-}
+# As above, the second is tried where there is time.
+BILSTM_RATES: dict[str, PlannedOptions] = {f"rate-{rate:g}": {"learning_rate": rate, "embedding_lr_scale": 1.0} for rate in (4e-3, 2e-3)}
+BILSTM_WORD_DEVIATION = 1.0  # of the word vectors that it starts from: that of the layers of ELMo beside them
 BILSTM_MAX_LENGTH = 128  # words of a text that it reads: what it takes grows with the longest of a batch
 BILSTM_KINDS = (*TEXT_KINDS, "tag")  # examples that are read as one text
 ADAPTATION_EPOCHS, MIN_ADAPTATION_EPOCHS = 6.0, 2.0
@@ -66,26 +68,39 @@ class TaskMaker(Protocol):
 
 def transfer_task(
     example_kind: str, encoder: Task, train: Sequence[Example], mode: TransferMode, insert: Insert = "head", *, metric: str | None = None,
-    is_new: bool = False,
+    is_new: bool = False, word_vectors: Path | None = None,
 ) -> Supervised:  # fmt: skip
-    """A head, or a BiLSTM and a head, on an encoder. A text is the mean of its vectors: pooling by one token has to be learnt first, which takes more
-    examples. One that is trained from scratch pools as its paper does. A sentence encoder pools pairs as it was trained to, and learns their scores
-    through its cosine."""
+    """A head, or a BiLSTM and a head, on an encoder; `word_vectors` is a run whose vectors the BiLSTM starts from. A text is the mean of its vectors:
+    pooling by one token has to be learnt first, which takes more examples. One that is trained from scratch pools as its paper does. A sentence
+    encoder pools pairs as it was trained to, and learns their scores through its cosine."""
     has_scores = isinstance(train[0], TextPair) and train[0].score is not None
     by_cosine = has_scores and isinstance(encoder, Encode) and mode != "scratch"
     kind = BiEncoder if by_cosine else TASKS[SUPERVISED_TASKS[example_kind]]
     assert issubclass(kind, Supervised)
+    vectors: np.ndarray | None = None
     settings = {**kind.settings_from(train), **({} if metric is None else {"metric": metric})}
     transfer = TransferOptions(transfer=mode, insert=insert, pooling="mean" if example_kind in TEXT_KINDS and mode != "scratch" else None)
     transfer = with_sentence_pooling(transfer, encoder) if example_kind == "compare" and mode != "scratch" else transfer
     if insert != "head":
         transfer = replace(transfer, max_length=BILSTM_MAX_LENGTH if example_kind in TEXT_KINDS else None, **BILSTM)  # type: ignore[arg-type]
         settings["words"] = known_words(train, encoder.tokenizer)
+        if word_vectors is not None:
+            vectors = scaled_word_vectors(word_vectors, settings["words"])
+            transfer = replace(transfer, word_width=vectors.shape[1])
     if is_new and mode == "features":
         transfer = replace(transfer, whiten=True)  # long pretraining needs no help, and few examples would turn its features into noise
     elif is_new and mode == "full":
         transfer = replace(transfer, auxiliary_weight=0.0, head_dropout=NEW_HEAD_DROPOUT)
-    return kind(encoder.model, encoder.tokenizer, transfer, **settings)
+    task = kind(encoder.model, encoder.tokenizer, transfer, **settings)
+    task.word_vectors = vectors
+    return task
+
+
+def scaled_word_vectors(run: Path, words: Sequence[str]) -> np.ndarray:
+    """The vectors of a run for these words, as long as a BiLSTM takes them best."""
+    vectors = initial_word_vectors(str(run), words)
+    is_known = vectors.any(1)
+    return vectors * np.float32(BILSTM_WORD_DEVIATION / max(vectors[is_known].std(), 1e-12) if is_known.any() else 1.0)
 
 
 def plan_finetuning(
