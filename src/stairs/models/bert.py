@@ -200,19 +200,25 @@ class BERT(Model):
         """Mean negative log-likelihood of the masked words, plus that of the `labels` of the sentence pairs."""
         assert batch.targets is not None
         has_target, head = batch.targets != IGNORE_INDEX, self.required_word_head
-        hidden = None if batch.labels is None else self.encode(batch)
-        masked = self.encode_where(batch, has_target) if hidden is None else hidden[has_target]
+        masked, first = self.encode_masked(batch)
         total = linear_cross_entropy(head(masked), self.tokens.weight, head.bias, batch.targets[has_target])
         loss = total / has_target.sum().clamp(min=1)
-        if hidden is None or batch.labels is None:
-            return loss
-        return loss + cross_entropy(self.next_sentence_logits(hidden).float(), batch.labels)
+        return loss if batch.labels is None else loss + cross_entropy(self.next_sentence_logits(first).float(), batch.labels)
+
+    def encode_masked(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The vectors of the masked words, (N, D), and where the batch has labels of pairs, those of [CLS], (B, 1, D): nothing else is read."""
+        assert batch.targets is not None
+        is_masked = batch.targets != IGNORE_INDEX
+        is_read = is_masked.clone()
+        is_read[:, 0] |= batch.labels is not None
+        vectors = self.encode_where(batch, is_read)
+        return vectors[is_masked[is_read]], vectors[~is_masked[is_read]][:, None]
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         has_target, head = batch.targets != IGNORE_INDEX, self.required_word_head
-        nll = linear_nll(head(self.encode_where(batch, has_target)), self.tokens.weight, head.bias, batch.targets[has_target])
+        nll = linear_nll(head(self.encode_masked(batch)[0]), self.tokens.weight, head.bias, batch.targets[has_target])
         return torch.zeros(has_target.shape, device=has_target.device).masked_scatter(has_target, -nll)
 
     def pool(self, hidden: Tensor) -> Tensor:

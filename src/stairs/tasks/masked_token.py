@@ -134,9 +134,7 @@ class MaskedToken(BlankFilling):
         """-ln p of each masked word and the most probable word in its place, (B, T), and the predicted label of each pair, (B,)."""
         assert batch.targets is not None
         model = self.model
-        has_target = batch.targets != IGNORE_INDEX
-        hidden = None if batch.labels is None else model.encode(batch)
-        masked = model.encode_where(batch, has_target) if hidden is None else hidden[has_target]
+        has_target, (masked, first) = batch.targets != IGNORE_INDEX, model.encode_masked(batch)
         nll, predictions = torch.zeros(has_target.shape, device=masked.device), torch.full_like(batch.targets, IGNORE_INDEX)
         targets, positions = batch.targets[has_target], has_target.nonzero()
         word_head = model.required_word_head
@@ -145,7 +143,7 @@ class MaskedToken(BlankFilling):
             at = tuple(positions[rows].T)
             nll[at] = cross_entropy(logits, targets[rows], reduction="none")
             predictions[at] = logits.argmax(-1)
-        return nll, predictions, None if hidden is None else model.next_sentence_logits(hidden).argmax(-1)
+        return nll, predictions, None if batch.labels is None else model.next_sentence_logits(first).argmax(-1)
 
     def sample(self, seed: int) -> str:
         """A masked word of held-out text, and the prediction for it."""
