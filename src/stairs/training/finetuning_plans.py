@@ -187,11 +187,17 @@ def finetuning_seconds(model: str, shards: Shards, example_kind: str, data: Labe
         needed = seconds_to_encode(transfer_task(example_kind, encoder, data.train, "features", is_new=True), data)
         if example_kind in BILSTM_KINDS:
             reader = transfer_task(example_kind, encoder, data.train, "features", "input", is_new=True)
-            needed = needed * ENCODING_SHARE + len(BILSTM_RATES) * time_for_epochs(reader, data, seconds, seed)
+            needed *= ENCODING_SHARE
+            needed += seconds_to_try(time_for_epochs(reader, data, seconds, seed), len(BILSTM_RATES), seconds - needed)
         return min(needed, seconds)
     task = transfer_task(example_kind, encoder, data.train, "full", is_new=True)
-    tried = 1 if task.model.is_encoder_decoder else 2
-    return min(tried * time_for_epochs(task, data, seconds, seed) / (1 - adapts * ADAPTATION_SHARE), seconds)
+    once = time_for_epochs(task, data, seconds, seed) / (1 - adapts * ADAPTATION_SHARE)
+    return min(seconds_to_try(once, 1 if task.model.is_encoder_decoder else 2, seconds), seconds)
+
+
+def seconds_to_try(once: float, rates: int, seconds: float) -> float:
+    """To learn at each of some rates, if there is time for that; else at one, so that no time is kept for what will not be done."""
+    return rates * once if rates * once <= seconds else once
 
 
 def time_for_epochs(task: Supervised, data: LabelledSplits, seconds: float, seed: int) -> float:
