@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from stairs.fast.block import FastBlock
 from stairs.layers.masks import padding
-from stairs.text.batch import Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 
 class EncoderConfig(Protocol):
@@ -36,6 +36,15 @@ def encode_cls(model: BlockEncoder, batch: Batch) -> Tensor:
     first = torch.zeros(len(batch.ids), 1, dtype=torch.int64, device=batch.ids.device)
     chosen = encode_at(model, batch, first)
     return model.encode(batch)[:, :1] if chosen is None else chosen
+
+
+def encode_masked(model: BlockEncoder, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The vectors of the masked words, (N, D), and where the batch has labels of pairs, those of [CLS], (B, 1, D): nothing else is read."""
+    assert batch.targets is not None
+    is_masked = batch.targets != IGNORE_INDEX
+    is_read = is_masked | ((torch.arange(is_masked.shape[1], device=is_masked.device) == 0) & (batch.labels is not None))
+    vectors = encode_where(model, batch, is_read)
+    return vectors[is_masked[is_read]], vectors[~is_masked[is_read]][:, None]
 
 
 def encode_where(model: BlockEncoder, batch: Batch, chosen: Tensor) -> Tensor:

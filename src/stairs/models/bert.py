@@ -7,20 +7,19 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
     p(masked word) = softmax(norm(gelu(h_L W)) tokens^T + bias)
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
-Departures: heads start by attending to neighbours (`layers/initial.py`), positions start as waves that are longer than token vectors, those of
-narrow models longer than in the paper, segments smaller, weights from a normal distribution that is not truncated, and predictions at the unigram
+Departures: heads start by attending to neighbours (`layers/initial.py`), positions start as waves that are longer than token vectors, those of narrow
+models longer than in the paper, segments smaller, weights from a normal distribution that is not truncated, and predictions at the unigram
 distribution of the training text: a short training would otherwise spend most of its time on these. Whole words are masked (`--whole-word-masking
 False`: single pieces), anew in every epoch where the paper's program masks ten copies of the text; all rows have one context, where it reads 128
-tokens for nine tenths of the training. For the sentence pairs see `tasks/parts/sentence_pairs.py`.
-The objectives of other papers use this same encoder: that of XLNet, which has also its own below, and ALBERT's without shared and factored weights.
-Only positions with a target are compared with the vocabulary, and padding is not computed (`fast/block.py`).
-A bert may also know where words stand in a dependency tree (`layers/structural_positions.py`).
-Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
-linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`); with `--budget` the matrices of the blocks are Muon's, the
-blocks join one by one, token vectors start as those of skip-gram, 30 % of the tokens are masked, no next sentence is predicted and few passes have no
-dropout, all of which learn more in minutes (`training/recipe.py`).
-`paper` has Adam, decay and warm-up as the paper and its program have them, but with Adam's bias correction, without decay of embeddings, and with
-batches of 2048 tokens instead of 256 rows of 512.
+tokens for nine tenths of the training. For the sentence pairs see `tasks/parts/sentence_pairs.py`. The objectives of other papers use this same
+encoder: that of XLNet, which has also its own below, and ALBERT's without shared and factored weights. Only positions with a target are compared with
+the vocabulary, and padding is not computed (`fast/block.py`). A bert may also know where words stand in a dependency tree
+(`layers/structural_positions.py`). Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a
+twentieth of the training and falls linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`); with `--budget` the
+matrices of the blocks are Muon's, the blocks join one by one, token vectors start as those of skip-gram, 30 % of the tokens are masked, no next
+sentence is predicted and few passes have no dropout, all of which learn more in minutes (`training/recipe.py`). `paper` has Adam, decay and warm-up
+as the paper and its program have them, but with Adam's bias correction, without decay of embeddings, and with batches of 2048 tokens instead of 256
+rows of 512.
 
 Three papers train the same network in other ways, `RoBERTa`, `UniLM` and `XLNet` below. Departures of RoBERTa (Liu et al. 2019): whole words are
 masked except in `--size paper`, and batches are as small as BERT's. Departures of UniLM (Dong et al. 2019): it starts from new weights and not from
@@ -110,6 +109,7 @@ class BERT(Model):
     embedding_lr_scale = 4.0
     encode_cls = chosen_positions.encode_cls
     encode_where = chosen_positions.encode_where
+    encode_masked = chosen_positions.encode_masked
     word_head_type: type[WordHead] = WordHead
 
     def __init__(self, config: BERTConfig) -> None:
@@ -199,20 +199,10 @@ class BERT(Model):
     def loss(self, batch: Batch) -> Tensor:
         """Mean negative log-likelihood of the masked words, plus that of the `labels` of the sentence pairs."""
         assert batch.targets is not None
-        has_target, head = batch.targets != IGNORE_INDEX, self.required_word_head
-        masked, first = self.encode_masked(batch)
-        total = linear_cross_entropy(head(masked), self.tokens.weight, head.bias, batch.targets[has_target])
-        loss = total / has_target.sum().clamp(min=1)
+        (masked, first), head = self.encode_masked(batch), self.required_word_head
+        targets = batch.targets[batch.targets != IGNORE_INDEX]
+        loss = linear_cross_entropy(head(masked), self.tokens.weight, head.bias, targets) / max(len(targets), 1)
         return loss if batch.labels is None else loss + cross_entropy(self.next_sentence_logits(first).float(), batch.labels)
-
-    def encode_masked(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The vectors of the masked words, (N, D), and where the batch has labels of pairs, those of [CLS], (B, 1, D): nothing else is read."""
-        assert batch.targets is not None
-        is_masked = batch.targets != IGNORE_INDEX
-        is_read = is_masked.clone()
-        is_read[:, 0] |= batch.labels is not None
-        vectors = self.encode_where(batch, is_read)
-        return vectors[is_masked[is_read]], vectors[~is_masked[is_read]][:, None]
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
