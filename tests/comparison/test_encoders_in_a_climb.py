@@ -7,6 +7,7 @@ import pytest
 
 from stairs.comparison.models import pretrain
 from stairs.comparison.runner import load_plans, run_climb
+from stairs.errors import BadInput
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.comparison_data import split_examples
 from stairs.training import finetuning_plans
@@ -107,6 +108,20 @@ def test_the_bilstm_starts_from_word_vectors_of_one_length(experiment, quick):
     task.start(0)
     rows = task.feature_extractor.words.weight.detach()
     assert rows[rows.any(1)].std().item() == pytest.approx(finetuning_plans.BILSTM_WORD_DEVIATION, rel=0.01)
+
+
+def test_elmo_learns_new_word_vectors_where_skipgram_finds_none(experiment, quick, monkeypatch):
+    from stairs.comparison import models
+
+    def refuse(experiment, model, seconds, **settings):
+        if model == "skipgram":
+            raise BadInput("all words are rare")
+        return pretrain(experiment, model, seconds, **settings)
+
+    plans_for_two_candidates(monkeypatch)
+    monkeypatch.setattr(models, "pretrain", refuse)
+    (row,) = run_climb(experiment, budget=60, models=["elmo"])["rows"]
+    assert row["insert"] == "input" and "failed" not in row
 
 
 def test_a_head_reads_elmo_where_there_is_no_time_for_a_bilstm(experiment, quick, monkeypatch):

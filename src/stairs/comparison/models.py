@@ -3,6 +3,7 @@ on the test examples. A run gives a part of the model's row."""
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from stairs.comparison.evaluation import costs, validate_run
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.schema import LastLine, PretrainingCost, Row
 from stairs.data import TrainingData
+from stairs.errors import BadInput
 from stairs.formats.weight_packages import WEIGHT_PACKAGES
 from stairs.models.registry import MODELS
 from stairs.models.settings import DEFAULT_TOKENIZER, SETTINGS, TRANSLATION_MODELS
@@ -155,8 +157,9 @@ def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) ->
         return combine(pretrained, fit_vector_classifier(experiment, model, source))
     words: Path | None = None
     if MODELS[model].default_layers and experiment.example_kind in BILSTM_KINDS:  # beside elmo there are word vectors, as in its paper
-        vectors = pretrain(experiment, "skipgram", seconds * (1 - share) / 2)
-        pretrained, words = combine(vectors, pretrained), experiment.out / vectors["run"]
+        with suppress(BadInput):  # of words that are all rare there are none
+            vectors = pretrain(experiment, "skipgram", seconds * (1 - share) / 2)
+            pretrained, words = combine(vectors, pretrained), experiment.out / vectors["run"]
     left = max(seconds - (time.monotonic() - began), seconds * (1 - share) / (2 if words else 1))
     return combine(pretrained, finetune(experiment, model, source, left, words=words))
 

@@ -11,6 +11,7 @@ import numpy as np
 from torch import Tensor
 
 COUNTED_AT_ONCE = 1 << 24  # tokens
+FINAL_LR_FACTOR = 1e-4  # share of the learning rate that is left at the end of all sweeps
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stairs.fast.corpus_slice import CorpusSlice, SweepingModel
+from stairs.fast.corpus_slice import FINAL_LR_FACTOR, CorpusSlice, SweepingModel
 from stairs.kernels.cooccurrence import SPECIAL
 from stairs.models.registry import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.progress import track
 
 SLICE_TOKENS = 1 << 18
-FINAL_LR_FACTOR = 1e-4  # share of the learning rate that is left at the end
 
 
 @torch.no_grad()

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from stairs.data import TrainingData
 from stairs.errors import Diverged
-from stairs.fast.corpus_slice import CorpusSlice, SweepingModel
+from stairs.fast.corpus_slice import FINAL_LR_FACTOR, CorpusSlice, SweepingModel
 from stairs.progress import format_count, say
 from stairs.tasks.task import Task
 from stairs.training.checkpoint import check_fit
@@ -34,7 +34,6 @@ from stairs.training.updater import Evaluate, ProbedPlan, StepResult, Workers
 
 SLICE_TOKENS = 1 << 20  # a second of work, or a few
 SYNC_TOKENS = 1 << 17  # tokens after which several workers merge their changes
-FINAL_LR_FACTOR = 1e-4  # share of the learning rate that is left at the end
 EVALUATION_TOKENS = 1 << 20  # tokens of validation text evaluated after an epoch; the finished vectors are evaluated on all
 PROBE_TOKENS = 250_000  # on which the speed is measured
 RESERVE_SHARE = 0.07  # of the budget, for saving and for other processes on the machine
