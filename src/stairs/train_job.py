@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -22,7 +23,7 @@ from stairs.models.settings.common import ModelConfig
 from stairs.progress import say
 from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
 from stairs.training.options import INCOMPATIBLE, TrainingOptions
-from stairs.training.recipe import MIN_TOKENS, VOCABULARY, Recipe, choose_recipe, recipe_of_size
+from stairs.training.recipe import MASKED_MODELS, MIN_TOKENS, MUCH_TEXT, VOCABULARY, Recipe, choose_recipe, recipe_of_size
 from stairs.training.run import RUN_FILE, check_run
 
 if TYPE_CHECKING:
@@ -209,10 +210,22 @@ class TrainJob:
         return recipe
 
     def known_vocabulary(self) -> int | None:
-        """The vocabulary size, where there is nothing to choose: Chinese needs a token for each of its characters."""
+        """The vocabulary size, where there is nothing to choose: Chinese pairs need a token for each of their characters, and Chinese text has not
+        many more of them."""
         if self.tokenizing.tokenizer is None and self.has_number_names:
             return NUMBER_NAME_WORDS
-        return self.tokenizing.vocab_size or (VOCABULARY[DEFAULT_TOKENIZER[self.model]] if self.has_chinese_pairs else None)
+        is_chinese = self.has_chinese_pairs or (self.model in MASKED_MODELS and self.has_much_chinese)
+        return self.tokenizing.vocab_size or (VOCABULARY[DEFAULT_TOKENIZER[self.model]] if is_chinese else None)
+
+    @property
+    def has_much_chinese(self) -> bool:
+        """Whether a long corpus is Chinese, by its first documents."""
+        if (self.characters() or 0) < MUCH_TEXT:
+            return False
+        from stairs.text.corpus.corpus import open_corpus
+        from stairs.text.language import SAMPLED_EXAMPLES, language_of
+
+        return language_of(list(islice(open_corpus(self.corpus, self.reading).documents(), SAMPLED_EXAMPLES))) == "zh"
 
     def computes_elsewhere(self) -> bool:
         """On a GPU, or on many machines, which would have to agree: the probe of one processor says nothing about those."""

@@ -110,6 +110,18 @@ def test_bert_masks_more_and_predicts_no_next_sentence_and_says_so():
     assert "objective none, 30% of the tokens masked" in recipe.reason
 
 
+def test_bert_mini_has_many_subwords_where_there_is_much_text_that_is_not_chinese(ordinary, tmp_path):
+    much, little, unknown = (choose_recipe("bert", 600, characters, ORDINARY, size="mini") for characters in (60_000_000, 4_000_000, None))
+    assert (much.vocab_size, little.vocab_size, unknown.vocab_size) == (32_768, 8192, 8192) and "vocabulary 32768" in much.reason
+    assert choose_recipe("bert", 60, 60_000_000, ORDINARY).vocab_size == 8192  # nano
+    assert choose_recipe("gpt", 600, 60_000_000, ORDINARY, size="mini").vocab_size == 8192  # its softmax is computed for every token
+    sizes = []
+    for line in ("The dog is at the door of the house, and it has been there.\n\n", "今天天气很好，我们去公园散步。\n\n"):
+        Path("much.txt").write_text(line * (22_000_000 // len(line.encode())), "utf-8")
+        sizes.append(flags("bert", "much.txt", "--size", "mini", "--budget", "10m").with_recipe()[0].tokenizing.vocab_size)
+    assert sizes == [32_768, None]  # None: the default, 8192
+
+
 def test_few_passes_over_a_text_need_no_dropout():
     few, many, unknown = (choose_recipe("bert", 600, characters, ORDINARY, size="mini") for characters in (60_000_000, 400_000, None))
     assert few.settings["dropout"] == 0.0 and "dropout 0 for 0." in few.reason

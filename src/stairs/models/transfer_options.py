@@ -28,6 +28,7 @@ class TransferOptions:
     auxiliary_weight: float = 0.5  # gpt: weight of the language-model loss on the same texts
     class_weights: Literal["none", "balanced"] = "none"  # balanced: a rare label counts as much as a frequent one
     head_dropout: float = 0.1  # dropout before the head
+    word_dropout: float = 0.0  # share of the tokens that are hidden behind [MASK] at each update of the encoder; helps where examples are few
     whiten: bool = False  # whiten the features (decorrelate them); helps an encoder with little pretraining
     layers: str | None = None  # layers to use: last, all (mixed, with learned weights), or indices as 1 or 0,2; if not given, all for elmo, else last
     mix_penalty: float = 0.001  # lambda of ELMo's paper: weight of |s|^2 in the loss, which pulls the weights of mixed layers together

@@ -5,7 +5,7 @@ not only those at a [MASK]; whole words at once (Cui et al. 2019). Evaluation ma
 that those trained on more masks or fewer can be compared (Wettig et al. 2022). [UNK] is never a target.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -98,3 +98,14 @@ def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
     masks = [row.attention_mask for row in rows if row.attention_mask is not None]
     attention_mask = stack_attention_masks(masks, ids.shape[1]) if masks else None
     return Batch(ids, real, targets, segments, labels=labels, position_ids=position_ids, attention_mask=attention_mask)
+
+
+def hide_tokens(batch: Batch, share: float, tokenizer: Tokenizer) -> Batch:
+    """The batch with this share of its tokens replaced by [MASK], others at each update, so that no single word decides (word dropout: Iyyer et al.
+    2015, "Deep Unordered Composition Rivals Syntactic Methods for Text Classification", leave words out of a text)."""
+    if not share:
+        return batch
+    special = torch.tensor(sorted(tokenizer.special_ids), device=batch.ids.device)
+    is_hidden = (torch.rand(batch.ids.shape, device=batch.ids.device) < share) & ~torch.isin(batch.ids, special)
+    source = None if batch.source is None else hide_tokens(batch.source, share, tokenizer)
+    return replace(batch, ids=batch.ids.masked_fill(is_hidden, tokenizer.mask), source=source)

@@ -31,6 +31,7 @@ from stairs.tasks.parts.feature_cache import cached_features
 from stairs.tasks.parts.fine_tuning import MIN_UPDATES, TrainingDefaults, default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.layer_mix import FeatureExtractor
+from stairs.tasks.parts.masking import hide_tokens
 from stairs.tasks.parts.saved_model import load_model, load_weights
 from stairs.tasks.parts.tree_encoder import check_trees, with_trees
 from stairs.tasks.task import Task, TrainingExamples
@@ -42,7 +43,8 @@ EPOCHS = {"full": 3.0, "scratch": 5.0, "top": 3.0, "table": 10.0, "bilstm": 10.0
 BATCH = 32  # examples
 OUTPUT_LAYERS = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # they predict words and take no part in encoding
 MIN_LENGTH = 8  # tokens of a row
-RANGES = (("layer_decay", 0, 1), ("auxiliary_weight", 0, 100), ("head_dropout", 0, 0.99), ("mix_penalty", 0, 1e6), ("mix_lr_scale", 0, 1000))
+RANGES = {"layer_decay": (0, 1), "auxiliary_weight": (0, 100), "head_dropout": (0, 0.99), "word_dropout": (0, 0.99), "mix_penalty": (0, 1e6),
+          "mix_lr_scale": (0, 1000)}  # fmt: skip
 
 
 class Supervised(EncoderFeatures):
@@ -141,14 +143,14 @@ class Supervised(EncoderFeatures):
         self.feature_extractor.reset(self.word_vectors)
 
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
-        model, weight = self.model, self.transfer.auxiliary_weight
+        model, weight, shown = self.model, self.transfer.auxiliary_weight, hide_tokens(batch, self.transfer.word_dropout, self.tokenizer)
         if isinstance(model, LanguageModel) and model.has_auxiliary_loss and self.transfer.trains_encoder and weight:
-            hidden = self.encode(batch)
-            loss, count = self.summed_loss(self.head(self.features(batch, hidden)).float(), batch)
+            hidden = self.encode(shown)
+            loss, count = self.summed_loss(self.head(self.features(shown, hidden)).float(), batch)
             own_loss = model.loss(next_token_targets(batch), hidden if self.feature_extractor.is_plain else None)
             loss = loss + weight * count * own_loss
         else:
-            loss, count = self.summed_loss(self.head(self.features(batch)).float(), batch)
+            loss, count = self.summed_loss(self.head(self.features(shown)).float(), batch)
         return loss + self.transfer.mix_penalty * count * self.feature_extractor.penalty(), count
 
     def examples(self, data: TrainingData, split: str = "train") -> LabelledRows:
@@ -257,13 +259,15 @@ def check_transfer(transfer: TransferOptions, model: Model) -> None:
     """Refuse options that contradict one another or the model."""
     if not model.encodes:
         raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.models_that_encode}")
-    for name, low, high in RANGES:
+    for name, (low, high) in RANGES.items():
         if not low <= getattr(transfer, name) <= high:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
     if transfer.transfer == "auto":
         raise BadInput("--transfer auto chooses among trained tasks, and this is one of them; give full, scratch, top, frozen or features")
     if transfer.max_length is not None and transfer.max_length < MIN_LENGTH:
         raise BadInput(f"--max-length {transfer.max_length} is below {MIN_LENGTH}")
+    if transfer.word_dropout and not transfer.trains_encoder:
+        raise BadInput(f"--word-dropout is for an encoder that learns, and --transfer {transfer.transfer} trains a head; use --transfer full")
     if transfer.whiten and transfer.transfer != "features":
         raise BadInput(f"--whiten is for --transfer features, and this is --transfer {transfer.transfer}")
     if transfer.transfer == "features" and transfer.insert == "none":
