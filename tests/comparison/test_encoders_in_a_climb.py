@@ -136,8 +136,8 @@ def test_what_the_labels_do_not_need_is_left_for_the_text(experiment, monkeypatc
     data, shards = LabelledSplits(experiment.train, experiment.dev), experiment.shards_for("gpt")
     cases = ((100, False), (100, True), (4, True))
     needed = [finetuning_plans.finetuning_seconds("gpt", shards, "classify", data, seconds, 0, adapts) for seconds, adapts in cases]
-    assert needed == pytest.approx([10, 10 / 0.6, 4], rel=0.02)  # 500 updates for each of two rates, and a part to adapt
+    assert needed == pytest.approx([12.5, 12.5 / 0.6, 4], rel=0.02)  # 500 updates for each of two rates, slower than timed, and a part to adapt
     alone = finetuning_plans.finetuning_seconds("gpt", shards, "classify", data, 8, 0, False)
     assert alone == pytest.approx(5, rel=0.02)  # where two rates do not fit, no time is kept for the second
     needed = finetuning_plans.finetuning_seconds("elmo", experiment.shards_for("elmo"), "classify", data, 100, 0, False)
-    assert needed == pytest.approx(22, rel=0.02)  # to encode all, and 500 updates for each of two rates
+    assert needed == pytest.approx(24.5, rel=0.02)  # to encode all, and 500 updates for each of two rates

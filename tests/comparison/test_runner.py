@@ -276,6 +276,13 @@ def test_every_model_that_learns_by_gradients_has_the_same_share_whatever_the_ot
     assert set(shares) == {"nnlm", "gpt", "bert", "elmo"} and len(set(shares.values())) == 1 and 90 < sum(shares.values()) < 100
 
 
+def test_cnn_has_half_a_share_for_texts_since_it_reads_no_corpus():
+    halves = {kind: {model.name: model.share for model in models.models_for(kind, [])} for kind in ("classify", "tag")}
+    assert halves["classify"]["cnn"] == 0.5 and {*halves["tag"].values()} == {1.0}
+    shares = allot([ClimbModel("cnn", None, "gradient", share=0.5), ClimbModel("gpt", None, "gradient")], 100.0)
+    assert shares["gpt"] == pytest.approx(2 * shares["cnn"], rel=1e-3) and 90 < sum(shares.values()) < 100
+
+
 def test_what_did_not_learn_is_not_recommended_and_says_so(experiment):
     score = {"value": 0.9, "low": 0.8, "high": 1.0}
     assert "only 30 updates" in why_not_learnt({"metric": "accuracy", "score": score, "updates": 500, "finetuning_updates": 30}, experiment)["en"]

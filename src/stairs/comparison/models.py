@@ -34,8 +34,7 @@ from stairs.tasks.parts.adapt import adaptation_task
 from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.tasks.parts.stream import unigram_bits
 from stairs.tasks.parts.supervised import Supervised
-from stairs.text.examples import LabelledText, TranslationPair
-from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.text.examples import LabelledText
 from stairs.training.finetuning_plans import (
     ADAPTATION_SHARE,
     BILSTM_KINDS,
@@ -48,20 +47,15 @@ from stairs.training.finetuning_plans import (
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import RUN_FILE, Run, fit_once, load
-from stairs.training.run_plans import RunPlan, evenly_spaced, plan_pretraining, plan_translation, planned_task
+from stairs.training.run_plans import RunPlan, evenly_spaced, plan_pretraining, planned_task
 from stairs.training.selection import Candidate, candidate_costs, fit_best, read_selection
 from stairs.training.tuning import adapted_folder
 
 PRETRAINING_SHARE = 0.5  # of a model's time, if there are labels to learn from as well
 MAX_PRETRAINING_SHARE = 0.8  # what learns from the labels needs time, however little a probe promises
 EVALUATION_SHARE = 0.05  # of a model's time, for the evaluation on the test examples when all models are trained
+CNN_SHARE = PRETRAINING_SHARE  # it reads no text itself, and its word vectors have had their time
 MIN_ADOPTED_SECONDS = 20.0  # to load twenty million weights, to time a few updates and to encode a few hundred texts
-# An encoder-decoder with one vector between the two, with attention, and with attention alone.
-TRANSLATORS: dict[str, tuple[str, dict[str, str]]] = {
-    "seq2seq": ("seq2seq", {}),
-    "attention": ("seq2seq", {"attention": "additive"}),
-    "transformer": ("transformer", {}),
-}
 
 
 @dataclass(frozen=True)
@@ -71,11 +65,14 @@ class ClimbModel:
     learns_by: str  # "gradient": for as long as it may; "sweeping"; "counting": it takes what it takes
     reads_corpus: bool = True
     is_default: bool = True  # part of a climb for which no models were named
+    share: float = 1.0  # of the time, over that of others that learn by gradients
     min_seconds: float = 0.0  # without which it is left out, if it takes more than others that learn in the same way
 
 
 def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = False) -> list[ClimbModel]:
     """All that can be trained, the cheap ones first, should the budget run out. `has_pairs`: there are translations to pretrain on."""
+    from stairs.comparison.other_encoders import TRANSLATORS, train_cnn, train_cove, train_translator  # built on what stands below
+
     if example_kind == "translate":
         return [ClimbModel(name, partial(train_translator, name), "gradient", reads_corpus=False) for name in TRANSLATORS]
     models = [ClimbModel("ngram", train_ngram, "counting")]
@@ -86,14 +83,12 @@ def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = Fals
         models += [ClimbModel(name, partial(train_baseline_model, name, task), "counting", reads_corpus=False) for name, task in floors]
     sweeping = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "sweeping"]
     by_gradients = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
-    from stairs.comparison.other_encoders import train_cnn, train_cove  # built on what stands below
-
     others_weights = [adopted_model(run, example_kind) for run in adopted] if example_kind else []
     if example_kind:
         models += [ClimbModel(model, partial(pretrain_and_finetune, model), "sweeping") for model in sweeping]
         models += [model for model in others_weights if model.learns_by != "gradient"]
-        others = {"cnn": train_cnn, **({"cove": train_cove} if has_pairs else {})}
-        models += [ClimbModel(name, train, "gradient", reads_corpus=False) for name, train in others.items()]
+        models.append(ClimbModel("cnn", train_cnn, "gradient", reads_corpus=False, share=CNN_SHARE if example_kind in TEXT_KINDS else 1.0))
+        models += [ClimbModel("cove", train_cove, "gradient", reads_corpus=False)] if has_pairs else []
     for model in by_gradients:
         models.append(ClimbModel(model, partial(pretrain_and_finetune, model), "gradient", is_default=SETTINGS[model].is_climbed_by_default))
     return models + [model for model in others_weights if model.learns_by == "gradient"]
@@ -280,19 +275,6 @@ def fit_classifier(experiment: Experiment, model: str, train: Callable[[], Task]
     with experiment.record_peak_memory(folder):
         last_line = fit_once(folder, experiment.run_settings, train, lambda task: {})
     return validate_run(experiment, folder, cast(LastLine, last_line))
-
-
-def train_translator(name: str, experiment: Experiment, seconds: float) -> Row:
-    """On pairs of sentences."""
-    model, settings = TRANSLATORS[name]
-    folder, pairs = experiment.out / f"translate-{name}", [pair for pair in experiment.train if isinstance(pair, TranslationPair)]
-    assert experiment.pair_tokenizer is not None
-    tokenizer = Tokenizer.train(experiment.pair_tokenizer, lambda: ([pair.source, pair.target] for pair in pairs))
-    plan = experiment.plans.of(folder.name, lambda: plan_translation(model, pairs, seconds * (1 - EVALUATION_SHARE), tokenizer.vocab_size))
-    data = LabelledSplits(experiment.train, experiment.dev)
-    last_line = train_run(experiment, folder, plan, lambda: planned_task(model, tokenizer, plan, **settings), data)
-    row: Row = {"size": plan["size"], "updates": last_line["step"], "training": [last_line]}
-    return {**row, **validate_run(experiment, folder, last_line)}
 
 
 def train_run(experiment: Experiment, folder: Path, plan: RunPlan, new_task: Callable[[], Task], data: TrainingData) -> LastLine:

@@ -1,9 +1,9 @@
 """A climb: models trained on the same text and labels within one budget, evaluated on the same held-out data, and the cheapest that is good enough.
 
 The models that take seconds come first, and the best of them on the validation examples is a first recommendation. Then every model that learns by
-gradients has an equal share of the clock, allotted before the first of them begins. The test examples stay closed until all are trained, or until
-Ctrl-C ends the climb with those that are. `report.json` is written after every model, and whenever it is decided how a run is trained: a climb that
-was stopped takes its rows and plans from there, and its runs resume.
+gradients has an equal share of the clock (`cnn` half of one), allotted before the first of them begins. The test examples stay closed until all are
+trained, or until Ctrl-C ends the climb with those that are. `report.json` is written after every model, and whenever it is decided how a run is
+trained: a climb that was stopped takes its rows and plans from there, and its runs resume.
 """
 
 import json
@@ -207,9 +207,9 @@ def seconds_needed(models: Sequence[ClimbModel], megabytes: float) -> float:
 
 
 def allot(models: Sequence[ClimbModel], seconds_left: float) -> dict[str, float]:
-    """Equal shares of the time that is left, for the models that learn by gradients."""
-    by_gradients = [model.name for model in models if model.learns_by == "gradient"]
-    return {name: round(seconds_left * (1 - SPARE_SHARE) / len(by_gradients), 3) for name in by_gradients}
+    """Shares of the time that is left, for the models that learn by gradients: equal ones for all that read the text."""
+    shares = {model.name: model.share for model in models if model.learns_by == "gradient"}
+    return {name: round(seconds_left * (1 - SPARE_SHARE) * share / sum(shares.values()), 3) for name, share in shares.items()}
 
 
 def tokenize_corpus(experiment: Experiment, models: Sequence[ClimbModel]) -> None:

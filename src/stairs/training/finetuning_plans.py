@@ -43,6 +43,7 @@ UPDATE_SHARE = 0.8  # of the time is for updates, about
 ENCODING_SHARE = 0.6  # of a frozen encoder's time, at most, for computing the layers that are learnt from
 PROBED_EXAMPLES = 320  # on which updates are timed, and encoding where that is quick: batches of few texts have much padding
 ENCODED_EXAMPLES, ENCODING_PROBE_SECONDS = 32, 1.0
+SLOWER_THAN_TIMED = 1.25  # how much updates may be, on a machine with other work
 NEW_ENCODER_LR_SCALE = 4.0  # an encoder with minutes of pretraining takes a higher learning rate than one with days
 # Of its token embeddings, over the others'. Where there is time to learn twice it has also read for longer, and slower embeddings are tried, too.
 NEW_TABLE_LR_SCALES = (10.0, 2.0)
@@ -199,8 +200,10 @@ def finetuning_seconds(model: str, shards: Shards, example_kind: str, data: Labe
 
 
 def seconds_to_try(once: float, rates: int, seconds: float) -> float:
-    """To learn at each of some rates, if there is time for that; else at one, so that no time is kept for what will not be done."""
-    return rates * once if rates * once <= seconds else once
+    """To learn at each of some rates, if there is time for that even where updates turn out slower than those that were timed; else at one, so that
+    no time is kept for what will not be done."""
+    several = rates * once * SLOWER_THAN_TIMED if rates > 1 else once
+    return several if several <= seconds else once
 
 
 def time_for_epochs(task: Supervised, data: LabelledSplits, seconds: float, seed: int) -> float:
