@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/ready
 COMPILED := $(VENV)/compiled
+# What packages are built with is pinned as well.
+export PIP_CONSTRAINT := $(abspath constraints.txt)
 export STAIRS_DATA ?= $(abspath $(wildcard ../shared/data))
 BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove nearest bert_train bert_embed translate elmo_train  # the others take an hour or more: run them by hand
 

@@ -1,8 +1,10 @@
 """A small world of food and weather, and models small enough to learn it in a test."""
 
 import dataclasses
+from contextlib import contextmanager
 
 import numpy as np
+import pytest
 import torch
 
 from stairs.models import MODELS
@@ -10,6 +12,7 @@ from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS
 from stairs.text.examples import LabelledText, MultiLabelText, MultipleChoice, Question, ScoredText, TaggedSentence, TextPair
+from stairs.training.gradients import GradientUpdater
 from tests.support.tiny import tiny
 
 FOOD, WEATHER = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail")
@@ -78,3 +81,19 @@ def encoder(kind, tokenizer, **settings):
 def new_task(example_kind, model, tokenizer, train, **transfer):
     kind = TASKS[{"span": "find-span"}.get(example_kind, example_kind)]
     return kind(model, tokenizer, TransferOptions(**transfer), **kind.settings_from(train))
+
+
+@contextmanager
+def stop_at_update(number):
+    """Within it, a training is stopped by Ctrl-C at this update."""
+    update, calls = GradientUpdater.update, []
+
+    def count(*given):
+        calls.append(1)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return update(*given)
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(GradientUpdater, "update", count)
+        yield

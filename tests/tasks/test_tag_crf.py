@@ -12,10 +12,9 @@ from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import TaggedSentence
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
-from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
-from tests.support.small_world import SENTENCES, encoder, new_task
+from tests.support.small_world import SENTENCES, encoder, new_task, stop_at_update
 
 # Words that do not tell their tags, which alternate: only the tag before does.
 ALTERNATING = [TaggedSentence(("soup",) * length, tuple("AB"[(start + t) % 2] for t in range(length)), f"file:{length}")
@@ -45,21 +44,11 @@ def test_transitions_are_learnt_saved_and_loaded(transfer, tokenizer, tmp_path):
     assert again.describe()["transfer"]["crf"] is True
 
 
-def test_stopped_and_resumed_it_ends_with_the_same_bits(tokenizer, tmp_path, monkeypatch):
+def test_stopped_and_resumed_it_ends_with_the_same_bits(tokenizer, tmp_path):
     data = LabelledSplits(ALTERNATING, ALTERNATING[::3])
     fit(new_crf(tokenizer), data, tmp_path / "whole", OPTIONS)
-    work, calls = GradientUpdater.update, []
-
-    def stopping(*given):
-        calls.append(1)
-        if len(calls) == 13:
-            raise KeyboardInterrupt
-        return work(*given)
-
-    monkeypatch.setattr(GradientUpdater, "update", stopping)
-    with pytest.raises(KeyboardInterrupt):
+    with stop_at_update(13):
         fit(new_crf(tokenizer), data, tmp_path / "stopped", OPTIONS)
-    monkeypatch.setattr(GradientUpdater, "update", work)
     fit(new_crf(tokenizer), data, tmp_path / "stopped", OPTIONS)
     whole, stopped = (load(tmp_path / name).head.state_dict() for name in ("whole", "stopped"))
     assert all(torch.equal(whole[name], stopped[name]) for name in whole)

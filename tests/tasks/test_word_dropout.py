@@ -12,10 +12,9 @@ from stairs.tasks.parts.masking import hide_tokens
 from stairs.text.batch import Batch
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
-from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
-from tests.support.small_world import QUESTION, SENTENCES, encoder, examples, new_task
+from tests.support.small_world import QUESTION, SENTENCES, encoder, examples, new_task, stop_at_update
 
 OPTIONS = TrainingOptions(steps=30, batch_examples=8, precision="fp32", patience=0, save_every=5)
 
@@ -59,7 +58,7 @@ def test_a_gpt_still_predicts_the_words_themselves(tokenizer):
     assert not (seen[0] == tokenizer.mask).any()
 
 
-def test_stopped_and_resumed_it_ends_with_the_same_bits_and_answers_read_everything(tokenizer, tmp_path, monkeypatch):
+def test_stopped_and_resumed_it_ends_with_the_same_bits_and_answers_read_everything(tokenizer, tmp_path):
     train = examples("classify")
     data = LabelledSplits(train[:40], train[40:])
 
@@ -68,18 +67,8 @@ def test_stopped_and_resumed_it_ends_with_the_same_bits_and_answers_read_everyth
         return load(tmp_path / folder)
 
     whole, without = learn("whole", word_dropout=0.3), learn("without")
-    work, calls = GradientUpdater.update, []
-
-    def stop_at_the_thirteenth(*given):
-        calls.append(1)
-        if len(calls) == 13:
-            raise KeyboardInterrupt
-        return work(*given)
-
-    monkeypatch.setattr(GradientUpdater, "update", stop_at_the_thirteenth)
-    with pytest.raises(KeyboardInterrupt):
+    with stop_at_update(13):
         learn("stopped", word_dropout=0.3)
-    monkeypatch.setattr(GradientUpdater, "update", work)
     stopped = learn("stopped", word_dropout=0.3)
     weights, again = whole.model.tensors(), stopped.model.tensors()
     assert all(torch.equal(weights[name], again[name]) for name in weights)
