@@ -9,21 +9,46 @@ from scipy.stats import pearsonr, spearmanr
 from stairs.errors import BadInput
 from stairs.tasks.metrics import choose_metric, confidence_interval, linear_correlation, metrics_for, rank_correlation
 from stairs.tasks.outcomes import all_metrics, gold_of, outcomes, statistic
-from stairs.tasks.span_metrics import answer_f1, answer_metrics, normalize_answer, tag_metrics
+from stairs.tasks.span_metrics import answer_f1, answer_metrics, normalize_answer, tag_metrics, typed_spans
 from stairs.text.examples import LabelledText, MultipleChoice, Question, TaggedSentence, TextPair, TranslationPair
 
 
-def test_spans_as_seqeval_counts_them():
+@pytest.mark.parametrize(
+    ("tags", "spans"),
+    [
+        ("O B-A I-A O", {("A", 1, 2)}),
+        ("B-A B-A", {("A", 0, 0), ("A", 1, 1)}),
+        ("I-A I-A O I-A", {("A", 0, 1), ("A", 3, 3)}),  # as in files that mark a beginning only beside another span
+        ("B-A I-B I-B", {("A", 0, 0), ("B", 1, 2)}),  # another type begins another span
+        ("B-A I-A E-A S-A I-A", {("A", 0, 2), ("A", 3, 3), ("A", 4, 4)}),
+        ("B-A-B I-A-B", {("A-B", 0, 1)}),
+        ("B I O", {("_", 0, 1)}),
+        ("O O", set()),
+        ("", set()),
+    ],
+)
+def test_spans_of_tags(tags, spans):
+    assert typed_spans(tags.split()) == spans
+
+
+def test_f1_of_spans():
+    gold, predicted = [["B-A", "I-A", "O"], ["B-B", "O", "B-A"]], [["B-A", "I-A", "O"], ["B-B", "I-B", "O"]]
+    measured = tag_metrics(gold, predicted)
+    assert (measured["precision"], measured["recall"], measured["f1"]["value"]) == pytest.approx((1 / 2, 1 / 3, 2 / 5))
+    assert measured["f1"]["low"] < measured["f1"]["value"] < measured["f1"]["high"]
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("tags", ["O B-A I-A B-B I-B", "O I-A B-A E-A S-A I-B E-B", "O B I B-A-B I-A-B"])
+def test_spans_as_seqeval_counts_them(tags):
     from seqeval.metrics import f1_score, precision_score, recall_score
 
-    random = np.random.default_rng(0)
-    tags = ["O", "B-A", "I-A", "B-B", "I-B"]
-    gold, predicted = ([[tags[i] for i in random.integers(0, 5, 12)] for _ in range(30)] for _ in range(2))
+    names, random = tags.split(), np.random.default_rng(0)
+    gold, predicted = ([[names[i] for i in random.integers(0, len(names), 12)] for _ in range(300)] for _ in range(2))
     measured = tag_metrics(gold, predicted)
     assert measured["f1"]["value"] == pytest.approx(f1_score(gold, predicted))
     assert measured["precision"] == pytest.approx(precision_score(gold, predicted))
     assert measured["recall"] == pytest.approx(recall_score(gold, predicted))
-    assert measured["f1"]["low"] < measured["f1"]["value"] < measured["f1"]["high"]
 
 
 def test_tags_without_spans_have_an_accuracy_only():

@@ -4,6 +4,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from stairs.tasks.metrics import SPAN_TAG, ratio
 from stairs.text.chinese import HAN, has_han
 
 PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}，。：？！“”‘’；·（）《》、…—～「」『』〈〉]")
+OUTSIDE = {"O", "."}  # how tags of words outside of spans begin
 
 
 def tag_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TagMetrics:
@@ -48,10 +50,35 @@ def tag_report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 
 
 def typed_spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
-    """(type, start, end) of each span, as seqeval finds them."""
-    from seqeval.metrics.sequence_labeling import get_entities
+    """(type, first word, last word) of each span, as CoNLL's shared tasks count them, and as seqeval does by default. B-X and I-X mark a span; some
+    files also mark its last word with E-X, and one of a single word with S-X."""
+    spans: set[tuple[str, int, int]] = set()
+    start, previous = 0, "O"
+    for position, tag in enumerate((*tags, "O")):
+        if tag == previous == "O":  # most words
+            continue
+        ends, starts = span_boundary(previous, tag)
+        if ends:
+            spans.add((span_type(previous), start, position - 1))
+        if starts:
+            start = position
+        previous = tag
+    return spans
 
-    return set(get_entities(list(tags)))
+
+@lru_cache(maxsize=65536)  # there are few pairs of tags, and each comes thousands of times
+def span_boundary(previous: str, tag: str) -> tuple[bool, bool]:
+    """Whether a span ends between two words, and whether one starts there. Tags need not be consistent: an I-X that continues no X starts one."""
+    before, after, changes_type = previous[:1], tag[:1], span_type(previous) != span_type(tag)
+    ends = before in {"E", "S"} or (before in {"B", "I"} and after in {"B", "S", "O"}) or (before not in OUTSIDE and changes_type)
+    starts = after in {"B", "S"} or (after in {"I", "E"} and before in {"E", "S", "O"}) or (after not in OUTSIDE and changes_type)
+    return ends, starts
+
+
+def span_type(tag: str) -> str:
+    """The X of B-X; B and I alone mark spans of one type, "_"."""
+    name, dash, kind = tag[1:].partition("-")
+    return (kind if dash else name) or "_"
 
 
 def typed_words(tags: Sequence[str]) -> set[tuple[str, int, int]]:
