@@ -17,11 +17,12 @@ ifeq ($(shell uname -m),x86_64)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx2,+fma,+avx,+f16c,+bmi,+bmi2,+popcnt,+lzcnt
 endif
 OUT ?= runs/climb-avx2
+BUDGET ?= 6m
 
 .PHONY: climb test test-all test-avx2 climb-avx2 data bench check weights clean
 
 climb: $(COMPILED)
-	$(BIN)/stairs climb --budget 5m
+	$(BIN)/stairs climb --budget $(BUDGET)
 	$(BIN)/stairs climb --task translate --budget 2m
 
 test: $(COMPILED)
@@ -36,7 +37,7 @@ test-avx2: $(READY)
 
 climb-avx2: $(READY)
 	$(AVX2) $(BIN)/python -m stairs.comparison.compilation
-	$(AVX2) $(BIN)/stairs climb --budget 3m --out $(OUT)
+	$(AVX2) $(BIN)/stairs climb --budget $(BUDGET) --out $(OUT)
 
 # The folder of real data for tests and benchmarks, if there is one.
 data:
