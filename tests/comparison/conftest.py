@@ -49,7 +49,7 @@ def quick(monkeypatch):
     """Tiny models, each for a second or two."""
     monkeypatch.setattr(runner, "FIRST_SECONDS", float("inf"))  # on a busy machine, too, all quick models come before the first recommendation
     monkeypatch.setattr(runner, "models_within", lambda models, budget, megabytes: (list(models), ""))
-    monkeypatch.setattr(runner, "allot", lambda models, left: {model.name: SHARE for model in models if model.learns_by == "gradient"})
+    monkeypatch.setattr(runner, "allot", lambda models, left, evaluated: {model.name: SHARE for model in models if model.learns_by == "gradient"})
     monkeypatch.setattr(run_plans, "choose_recipe", lambda *given, **more: Recipe("mini", None, 256, None, ""))
     for model, settings in SMALL.items():
         monkeypatch.setitem(SIZES, model, {**SIZES[model], "mini": settings})

@@ -1,10 +1,12 @@
 """How encoders learn from labels in a climb: more pretraining on the texts, rates that are tried, ELMo's BiLSTM, and all of it within their time."""
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
+from stairs.comparison import models
 from stairs.comparison.models import pretrain
 from stairs.comparison.runner import load_plans, run_climb
 from stairs.errors import BadInput
@@ -30,12 +32,13 @@ def test_two_rates_are_tried_after_the_texts_were_read_and_all_of_it_is_paid_for
     plans_for_two_candidates(monkeypatch)
     (row,) = run_climb(experiment, budget=60, models=[model])["rows"]
     errors = row["validation_errors"]
-    assert set(errors) == {"embeddings-10", "embeddings-2"} and row["transfer"] == "full" and row["adaptation_updates"] > 0
+    assert set(errors) == {"embeddings-10", "embeddings-2", "beside"} and row["adaptation_updates"] > 0
+    assert (row["transfer"], row.get("insert")) == (("features", "beside") if min(errors, key=errors.__getitem__) == "beside" else ("full", None))
     assert row["validation"]["value"] == pytest.approx(1 - min(errors.values()))
     runs = {path.name: Run(path).metrics()[-1]["cpu_seconds"] for path in experiment.out.iterdir() if path.is_dir()}
-    assert set(runs) == {row["pretrained_run"], f"classify-{model}-adapted", f"classify-{model}"}
+    assert set(runs) == {row["pretrained_run"], "word-vectors-skipgram", f"classify-{model}-adapted", f"classify-{model}"}
     tried = candidate_costs(experiment.out / f"classify-{model}")
-    others = runs[row["pretrained_run"]] + runs[f"classify-{model}-adapted"]
+    others = runs[row["pretrained_run"]] + runs["word-vectors-skipgram"] + runs[f"classify-{model}-adapted"]
     assert set(tried) == set(errors) and row["cpu_seconds"] == pytest.approx(others + sum(own["cpu_seconds"] for own in tried.values()), abs=0.01)
     task = load(experiment.out / row["run"])
     assert task.transfer.auxiliary_weight == 0 and task.transfer.pooling == "mean"
@@ -47,7 +50,7 @@ def test_texts_that_the_corpus_holds_are_not_read_again(experiment, quick, monke
     assert "adaptation_updates" not in row and not (experiment.out / "classify-gpt-adapted").exists()
 
 
-@pytest.mark.parametrize("killed_in", ["classify-gpt-adapted", "classify-gpt-embeddings-10", "classify-gpt-embeddings-2"])
+@pytest.mark.parametrize("killed_in", ["classify-gpt-adapted", "classify-gpt-embeddings-10", "classify-gpt-beside"])
 def test_a_climb_killed_while_it_tries_goes_on_where_it_was(experiment, quick, monkeypatch, tmp_path, killed_in):
     plans_for_two_candidates(monkeypatch)
     whole = run_climb(replace(experiment, out=tmp_path / "whole"), budget=60, models=["gpt"])
@@ -91,8 +94,9 @@ def test_elmo_is_read_by_a_bilstm_where_there_is_time(experiment, quick, monkeyp
     plans_for_two_candidates(monkeypatch)
     other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
     (row,) = run_climb(other, budget=60, models=["elmo"])["rows"]
-    assert (row["transfer"], row["insert"]) == ("features", "input") and "adaptation_updates" not in row
-    assert set(row["validation_errors"]) == {"rate-0.004", "rate-0.002"} and row["pretrained_run"] == "bidirectional-lm-elmo"
+    is_text = example_kind != "tag"
+    assert row["transfer"] == "features" and row["insert"] in ("input", *["beside"] * is_text) and "adaptation_updates" not in row
+    assert set(row["validation_errors"]) == {"rate-0.004", "rate-0.002", *["beside"] * is_text} and row["pretrained_run"] == "bidirectional-lm-elmo"
     task = load(other.out / row["run"])
     skipgram = load(other.out / "word-vectors-skipgram")  # beside its layers, as GloVe's in its paper
     assert task.feature_extractor.words.embedding_dim == skipgram.model.config.width
@@ -111,8 +115,6 @@ def test_the_bilstm_starts_from_word_vectors_of_one_length(experiment, quick):
 
 
 def test_elmo_learns_new_word_vectors_where_skipgram_finds_none(experiment, quick, monkeypatch):
-    from stairs.comparison import models
-
     def refuse(experiment, model, seconds, **settings):
         if model == "skipgram":
             raise BadInput("all words are rare")
@@ -141,3 +143,38 @@ def test_what_the_labels_do_not_need_is_left_for_the_text(experiment, monkeypatc
     assert alone == pytest.approx(5, rel=0.02)  # where two rates do not fit, no time is kept for the second
     needed = finetuning_plans.finetuning_seconds("elmo", experiment.shards_for("elmo"), "classify", data, 100, 0, False)
     assert needed == pytest.approx(24.5, rel=0.02)  # to encode all, and 500 updates for each of two rates
+
+
+@pytest.mark.parametrize(("model", "kind", "seconds", "is_slow"), [("bert", "classify", 30, True), ("bert", "tag", 30, False),
+                                                                   ("bert", "classify", 600, False), ("gpt", "classify", 30, False)])  # fmt: skip
+def test_a_bert_of_a_minute_stays_near_skipgram_where_labels_are_of_texts(experiment, monkeypatch, model, kind, seconds, is_slow):
+    plans = []
+    monkeypatch.setattr(models, "train_run", lambda experiment, folder, plan, new_task, data: plans.append(plan) or {"step": 1})
+    monkeypatch.setattr(models, "costs", lambda experiment, folder, last_line: {})
+    monkeypatch.setattr(models, "unigram_bits", lambda shards: 8.0)
+    other = replace(experiment, example_kind=kind)
+    with suppress(KeyError):  # of a measurement that was not made
+        pretrain(other, model, seconds)
+    assert plans[0]["training"].get("embedding_lr_scale") == (0.2 if is_slow else None)
+
+
+def test_encoding_is_timed_on_more_texts_where_that_is_quick(experiment, monkeypatch):
+    """ELMo computes a word once for a batch, so that few texts take longer each."""
+    shards = experiment.shards_for("bert")
+    encoder = planned_task("bert", shards.tokenizer, {"size": "nano", "settings": {}, "training": {}})
+    task = finetuning_plans.transfer_task("classify", encoder, experiment.train, "features", is_new=True)
+    many = (list(experiment.train) * 320)[:320]
+    data, now, timed = LabelledSplits(many, experiment.dev), [0.0], []
+
+    def compute(rows, each):
+        timed.append(len(rows))
+        now[0] += 0.1 + each * len(rows)
+
+    monkeypatch.setattr(finetuning_plans.time, "monotonic", lambda: now[0])
+    for each, counts in ((0.001, [32, 96, 320]), (0.008, [32]), (0.1, [32])):
+        monkeypatch.setattr(task, "compute_vectors", lambda rows, each=each: compute(rows, each))
+        timed.clear()
+        seconds = finetuning_plans.seconds_to_encode(task, data)
+        assert timed == [8, *counts]
+        texts = len(data.train) + len(data.validation)
+        assert seconds == pytest.approx((0.1 / counts[-1] + each) * texts / finetuning_plans.ENCODING_SHARE)

@@ -1,5 +1,6 @@
 """climb: a row for every model, splits that keep the proportions of the labels, and a recommendation that follows from the numbers."""
 
+import gc
 import json
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,11 +9,12 @@ import pytest
 
 from stairs import machine
 from stairs.climb_job import ClimbJob
-from stairs.comparison import models, runner
+from stairs.comparison import models, runner, time_shares
 from stairs.comparison.evaluation import why_not_learnt
 from stairs.comparison.models import ClimbModel
-from stairs.comparison.runner import Observer, allot, load_plans, run_climb
+from stairs.comparison.runner import Observer, load_plans, run_climb
 from stairs.comparison.table import report_text
+from stairs.comparison.time_shares import allot
 from stairs.errors import BadInput
 from stairs.files import write_lock
 from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier
@@ -274,6 +276,18 @@ def test_every_model_that_learns_by_gradients_has_the_same_share_whatever_the_ot
     found = [ClimbModel("ngram", None, "counting"), *(ClimbModel(name, None, "gradient") for name in ("nnlm", "gpt", "bert", "elmo"))]
     shares = allot(found, 100.0)
     assert set(shares) == {"nnlm", "gpt", "bert", "elmo"} and len(set(shares.values())) == 1 and 90 < sum(shares.values()) < 100
+
+
+def test_time_is_kept_for_evaluating_all_models_on_the_test_examples():
+    found = [ClimbModel("gpt", None, "gradient")]
+    whole = allot(found, 200.0)["gpt"]
+    assert allot(found, 200.0, evaluated=10)["gpt"] == pytest.approx(whole - 10 * time_shares.EVALUATION_SECONDS)
+    assert allot(found, 20.0, evaluated=10)["gpt"] == pytest.approx(0.1 * whole - 2.0)  # of a short time, a tenth
+
+
+def test_a_climb_leaves_the_garbage_collector_as_it_was(experiment, quick):
+    run_climb(experiment, budget=60, models=["ngram"])
+    assert gc.get_freeze_count() == 0
 
 
 def test_cnn_has_half_a_share_for_texts_since_it_reads_no_corpus():

@@ -37,6 +37,9 @@ from stairs.tasks.parts.supervised import Supervised
 from stairs.text.examples import LabelledText
 from stairs.training.finetuning_plans import (
     ADAPTATION_SHARE,
+    ALONE_COST,
+    BESIDE_COST,
+    BESIDE_SHARE,
     BILSTM_KINDS,
     TaskMaker,
     finetuning_seconds,
@@ -47,7 +50,7 @@ from stairs.training.finetuning_plans import (
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import RUN_FILE, Run, fit_once, load
-from stairs.training.run_plans import RunPlan, evenly_spaced, plan_pretraining, planned_task
+from stairs.training.run_plans import PlannedOptions, RunPlan, evenly_spaced, plan_pretraining, planned_task
 from stairs.training.selection import Candidate, candidate_costs, fit_best, read_selection
 from stairs.training.tuning import adapted_folder
 
@@ -151,7 +154,7 @@ def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) ->
     if needs_one_pass:
         return combine(pretrained, fit_vector_classifier(experiment, model, source))
     words: Path | None = None
-    if MODELS[model].default_layers and experiment.example_kind in BILSTM_KINDS:  # beside elmo there are word vectors, as in its paper
+    if reads_word_vectors(model, experiment.example_kind):  # beside elmo there are word vectors, as in its paper
         with suppress(BadInput):  # of words that are all rare there are none
             vectors = pretrain(experiment, "skipgram", seconds * (1 - share) / 2)
             pretrained, words = combine(vectors, pretrained), experiment.out / vectors["run"]
@@ -159,12 +162,18 @@ def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) ->
     return combine(pretrained, finetune(experiment, model, source, left, words=words))
 
 
+def reads_word_vectors(model: str, example_kind: str) -> bool:
+    """Whether word vectors of the climb may be read beside an encoder that it pretrains."""
+    return example_kind in BILSTM_KINDS if MODELS[model].default_layers else MODELS[model].is_transformer and example_kind in TEXT_KINDS
+
+
 def seconds_for_labels(experiment: Experiment, model: str, seconds: float) -> float:
     """What fine-tuning will take, at most `seconds`, if that is not decided already."""
     if f"{experiment.example_kind}-{model}" in experiment.plans.known:
         return seconds
-    data, shards = LabelledSplits(experiment.train, experiment.dev), experiment.shards_for(model)
-    return finetuning_seconds(model, shards, experiment.example_kind, data, seconds, experiment.seed, not experiment.corpus_has_texts)
+    kind, data, shards = experiment.example_kind, LabelledSplits(experiment.train, experiment.dev), experiment.shards_for(model)
+    share = 1 - BESIDE_SHARE * (kind in TEXT_KINDS and reads_word_vectors(model, kind))
+    return finetuning_seconds(model, shards, kind, data, seconds * share, experiment.seed, not experiment.corpus_has_texts) / share
 
 
 def finetune_adopted(run: str, experiment: Experiment, seconds: float) -> Row:
@@ -204,7 +213,7 @@ def pretrain(experiment: Experiment, model: str, seconds: float, **settings: int
     """On the text, in the size that the time allows, for as long as there is: what it costs, and if the model predicts text, how well."""
     shards = experiment.shards_for(model)
     folder = experiment.out / f"{MODELS[model].pretrains_with}-{model}"
-    plan = experiment.plans.of(folder.name, lambda: plan_pretraining(model, shards, seconds))
+    plan = experiment.plans.of(folder.name, lambda: plan_pretraining(model, shards, seconds, experiment.example_kind in TEXT_KINDS))
     last_line = train_run(experiment, folder, plan, lambda: planned_task(model, shards.tokenizer, plan, **settings), shards)
     row: Row = {"size": plan["size"], "run": folder.name}
     predicts = MODELS[model].pretrains_with in (NextToken.name, BidirectionalLM.name)  # the bits of other tasks are of another kind
@@ -232,7 +241,8 @@ def finetune(experiment: Experiment, model: str, source: Path, seconds: float, i
         seconds -= min(time.monotonic() - began, ADAPTATION_SHARE * seconds)
         source = experiment.out / adapted["run"] if adapted else source
     data = LabelledSplits(experiment.train, experiment.dev, weights_hash(load(source).model))
-    plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, kind, task_with, data, seconds, experiment.seed, is_new))
+    has_words = words is not None
+    plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, kind, task_with, data, seconds, experiment.seed, is_new, has_words))
     finetuned = learn_labels(experiment, folder, data, plan, task_with)
     return combine(adapted, finetuned) if adapted else finetuned
 
@@ -252,7 +262,10 @@ def learn_labels(experiment: Experiment, folder: Path, data: LabelledSplits, pla
     """As planned, in the ways that are planned: the best on the validation examples is kept, and all of them are paid for."""
     data = LabelledSplits(evenly_spaced(experiment.train, plan["examples"]), evenly_spaced(experiment.dev, plan["validation"]), data.encoder)
     new_task = partial(task_with, plan["transfer"], plan.get("insert", "head"))
-    candidates = [Candidate(name, 1, new_task, options=own) for name, own in plan.get("candidates", {"": {}}).items()]
+    ways = plan.get("candidates", {"alone": PlannedOptions()})
+    candidates = [Candidate(name, ALONE_COST, new_task, options=own) for name, own in ways.items()]
+    if "beside" in plan:
+        candidates.append(Candidate("beside", BESIDE_COST * len(ways), partial(task_with, "features", "beside"), options=plan["beside"]))
     options = TrainingOptions(**plan["training"], seed=experiment.seed)
     with experiment.record_peak_memory(folder):
         best = fit_best(candidates, data, folder, options, experiment.source_of_plan(folder.name), refuse_short=False)  # its row says if it failed
@@ -264,6 +277,8 @@ def learn_labels(experiment: Experiment, folder: Path, data: LabelledSplits, pla
         row["insert"] = plan["insert"]
     if (selection := read_selection(folder)) is not None:
         row["validation_errors"] = selection["validation_errors"]
+        if selection["selected"] == "beside":
+            row |= {"transfer": "features", "insert": "beside"}
     if plan["examples"] < len(experiment.train):
         row["training_examples"] = plan["examples"]
     return {**row, **validate_run(experiment, folder, cast(LastLine, {**last_line, **total}))}

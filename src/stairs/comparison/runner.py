@@ -6,11 +6,10 @@ trained, or until Ctrl-C ends the climb with those that are. `report.json` is wr
 trained: a climb that was stopped takes its rows and plans from there, and its runs resume.
 """
 
+import gc
 import json
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +23,10 @@ from stairs.comparison.messages import describe_first
 from stairs.comparison.models import ClimbModel, models_for
 from stairs.comparison.recommendation import recommend
 from stairs.comparison.schema import FORMAT, CostCriterion, LastLine, Report, ReportSettings, Row, RowTime, ShownExample
+from stairs.comparison.time_shares import ClimbClock, allot, models_within
 from stairs.errors import BadInput, StairsError
 from stairs.files import check_writable, write_json
+from stairs.peak_memory import freeze_heap
 from stairs.progress import say
 from stairs.tasks.metrics import choose_metric
 from stairs.training.records import refuse_changes
@@ -33,16 +34,10 @@ from stairs.training.run_folder import REPORT_FILE
 from stairs.training.run_plans import RunPlan
 
 MAX_CHARACTERS = 300  # of an example that is shown
-SPARE_SHARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
 LABEL_CURVE_SHARE = 0.03  # of a budget, at most, to say how many more labels would help
 SWEEPING_SHARE = 0.05  # of a budget, at most, for each model that sweeps over the text
-# What a climb needs before it makes sense, on an ordinary core; a slower machine needs more.
-ORDINARY_GIGAFLOPS = 60.0
-MIN_SECONDS = {"gradient": 9.0, "sweeping": 3.0, "counting": 1.0}  # by gradients: 50 updates on the text, as many on the labels, and the evaluation
-START_SECONDS = 4.0  # to read the labels and to start
 FIRST_SECONDS = 20.0  # after which there is a first recommendation, though not all of the quick models are trained
 STOPPED = "the climb was stopped before it was trained; the same command goes on"
-SECONDS_PER_MEGABYTE = 0.8  # to tokenize a megabyte of text for all models, and to count it
 
 
 class Observer:
@@ -91,11 +86,12 @@ def run_climb(
         waiting = [model for model in models if model.name not in rows]
         with clock.pause():
             prepare(waiting)
+            freeze_heap()
         for model in waiting:
             if model.learns_by == "gradient" and not report["time_shares"]:
                 add_label_curves(report, experiment, LABEL_CURVE_SHARE * budget)  # of what is recommended so far
                 tokenize_corpus(experiment, fitting)  # for all now: the first model would pay for the others
-                report["time_shares"] = allot(waiting, budget - used - clock.budget_seconds())
+                report["time_shares"] = allot(waiting, budget - used - clock.budget_seconds(), evaluated=len(fitting) if experiment.test else 0)
             observer.on_model_begin(model.name)
             rows[model.name] = run_model(model, experiment, report["time_shares"].get(model.name) or SWEEPING_SHARE * budget)
             save()
@@ -124,6 +120,7 @@ def run_climb(
         say("stopped; the models that are done are evaluated on the test examples, and a second Ctrl-C ends at once")
         rows |= {model.name: {"model": model.name, "not_tried": STOPPED} for model in fitting if model.name not in rows}
     evaluate_rows([rows[model.name] for model in chosen], experiment, observer, save)
+    gc.unfreeze()
     report["recommendation"] = recommend([rows[model.name] for model in chosen], experiment, cost)
     if baseline := baseline_of(experiment):
         report["baseline"] = baseline
@@ -132,27 +129,6 @@ def run_climb(
     save()
     publish(report)
     return report
-
-
-class ClimbClock:
-    """Seconds since a climb began: all of them, and those that count for its budget."""
-
-    def __init__(self, began: float) -> None:
-        self.began, self.paused = began, 0.0
-
-    @contextmanager
-    def pause(self) -> Iterator[None]:
-        started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.paused += time.monotonic() - started
-
-    def seconds(self) -> float:
-        return time.monotonic() - self.began
-
-    def budget_seconds(self) -> float:
-        return self.seconds() - self.paused
 
 
 def evaluate_rows(rows: Sequence[Row], experiment: Experiment, observer: Observer, save: Callable[[], None]) -> None:
@@ -180,36 +156,6 @@ def choose_models(models: list[ClimbModel], wanted: Sequence[str] | None, adopte
         raise BadInput(f"there is no model {unknown[0]!r} to climb; there are {', '.join(names)}{more}")
     always = {Path(run).name for run in adopted}
     return [model for model in models if (model.name in wanted if wanted else model.is_default) or model.name in always]
-
-
-def models_within(models: Sequence[ClimbModel], budget: float, megabytes: float) -> tuple[list[ClimbModel], str]:
-    """The models for which there is time, the cheapest first, and a sentence on those that are left out."""
-    fitting = list(models)
-    while fitting and seconds_needed(fitting, megabytes) > budget:
-        fitting.pop()
-    all_minutes = f"{math.ceil(seconds_needed(models, megabytes) / 60)}m"
-    if not fitting:
-        least = math.ceil(seconds_needed(list(models)[:1], megabytes))
-        short = f"a budget of {budget:g} s is too short to read the text and to train anything on it"
-        raise BadInput(f"{short}; {models[0].name} alone needs about {least} s, all models {all_minutes}")
-    out = [model.name for model in models if model not in fitting]
-    if not out:
-        return fitting, ""
-    names = out[0] if len(out) == 1 else f"{', '.join(out[:-1])} and {out[-1]}"
-    return fitting, f"{budget:g} s leave no time for {names}; all models take --budget {all_minutes}"
-
-
-def seconds_needed(models: Sequence[ClimbModel], megabytes: float) -> float:
-    """In which all of these have time to learn something."""
-    slowdown = max(1.0, ORDINARY_GIGAFLOPS / machine.gigaflops())
-    training = sum(max(MIN_SECONDS[model.learns_by], model.min_seconds) for model in models)
-    return (START_SECONDS + SECONDS_PER_MEGABYTE * megabytes + training) * slowdown / (1 - SPARE_SHARE)
-
-
-def allot(models: Sequence[ClimbModel], seconds_left: float) -> dict[str, float]:
-    """Shares of the time that is left, for the models that learn by gradients: equal ones for all that read the text."""
-    shares = {model.name: model.share for model in models if model.learns_by == "gradient"}
-    return {name: round(seconds_left * (1 - SPARE_SHARE) * share / sum(shares.values()), 3) for name, share in shares.items()}
 
 
 def tokenize_corpus(experiment: Experiment, models: Sequence[ClimbModel]) -> None:

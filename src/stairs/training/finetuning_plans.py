@@ -23,7 +23,7 @@ from stairs.models.transfer_options import Insert, TransferMode, TransferOptions
 from stairs.progress import quiet, say, say_verbose
 from stairs.tasks import SUPERVISED_TASKS, TASKS, TEXT_KINDS, BiEncoder, Encode, MaskedToken, NextToken
 from stairs.tasks.parts.adapt import adaptation_task, known_words
-from stairs.tasks.parts.fine_tuning import epochs_for_updates
+from stairs.tasks.parts.fine_tuning import BESIDE_RATE, epochs_for_updates
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
@@ -41,8 +41,9 @@ MIN_FULL_UPDATES = 50  # of all weights: with fewer, the features as they are do
 MIN_BILSTM_UPDATES = 100
 UPDATE_SHARE = 0.8  # of the time is for updates, about
 ENCODING_SHARE = 0.6  # of a frozen encoder's time, at most, for computing the layers that are learnt from
-PROBED_EXAMPLES = 320  # on which updates are timed, and encoding where that is quick: batches of few texts have much padding
-ENCODED_EXAMPLES, ENCODING_PROBE_SECONDS = 32, 1.0
+PROBED_EXAMPLES = 320  # on which updates are timed
+# On which encoding is timed, the larger numbers where that is quick: few texts have more padding, and more words of which ELMo computes each once.
+ENCODED_EXAMPLES, MORE_ENCODED_EXAMPLES, ENCODING_PROBE_SECONDS = 32, (96, PROBED_EXAMPLES), 1.0
 SLOWER_THAN_TIMED = 1.25  # how much updates may be, on a machine with other work
 NEW_ENCODER_LR_SCALE = 4.0  # an encoder with minutes of pretraining takes a higher learning rate than one with days
 # Of its token embeddings, over the others'. Where there is time to learn twice it has also read for longer, and slower embeddings are tried, too.
@@ -55,8 +56,14 @@ BILSTM: dict[str, float] = {"bilstm_width": 128, "head_dropout": 0.4}
 # As above, the second is tried where there is time.
 BILSTM_RATES: dict[str, PlannedOptions] = {f"rate-{rate:g}": {"learning_rate": rate, "embedding_lr_scale": 1.0} for rate in (4e-3, 2e-3)}
 BILSTM_WORD_DEVIATION = 1.0  # of the word vectors that it starts from: that of the layers of ELMo beside them
+SPACE_BEFORE = "Ġ"  # how byte-level BPE writes the space before a word
 BILSTM_MAX_LENGTH = 128  # words of a text that it reads: what it takes grows with the longest of a batch
 BILSTM_KINDS = (*TEXT_KINDS, "tag")  # examples that are read as one text
+# A head on the mean of a frozen encoder beside that of word vectors, which learn with it: it learns in seconds what takes a BiLSTM a minute
+# (docs/climb.md).
+BESIDE: PlannedOptions = {"epochs": 10.0, "learning_rate": BESIDE_RATE, "embedding_lr_scale": 1.0}
+ALONE_COST, BESIDE_COST = 3, 2  # shares of the time that is for the labels
+BESIDE_SHARE = BESIDE_COST / (ALONE_COST + BESIDE_COST)
 ADAPTATION_EPOCHS, MIN_ADAPTATION_EPOCHS = 6.0, 2.0
 ADAPTATION_SHARE = 0.4  # of the time for the labels, at most
 ADAPTATION_LR_SCALE = 2.0  # an encoder with minutes of pretraining adapts at a higher rate than one with days
@@ -101,16 +108,28 @@ def transfer_task(
 
 
 def scaled_word_vectors(run: Path, words: Sequence[str]) -> np.ndarray:
-    """The vectors of a run for these words, as long as a BiLSTM takes them best."""
-    vectors = initial_word_vectors(str(run), words)
+    """The vectors of a run for these words, as long as a BiLSTM takes them best. Of pieces of words, those have one that are whole words."""
+    vectors = initial_word_vectors(str(run), [word.removeprefix(SPACE_BEFORE) for word in words])
     is_known = vectors.any(1)
     return vectors * np.float32(BILSTM_WORD_DEVIATION / max(vectors[is_known].std(), 1e-12) if is_known.any() else 1.0)
 
 
 def plan_finetuning(
-    model: str, example_kind: str, task_with: TaskMaker, data: LabelledSplits, seconds: float, seed: int, is_new: bool
+    model: str, example_kind: str, task_with: TaskMaker, data: LabelledSplits, seconds: float, seed: int, is_new: bool, has_words: bool = False
 ) -> RunPlan:
-    """`is_new` says that the encoder was pretrained for minutes, and not elsewhere for days."""
+    """`is_new` says that the encoder was pretrained for minutes, and not elsewhere for days; `has_words`, that there are word vectors to read beside
+    it, which is tried as well."""
+    if not has_words or example_kind not in TEXT_KINDS:
+        return plan_alone(model, example_kind, task_with, data, seconds, seed, is_new)
+    plan = plan_alone(model, example_kind, task_with, data, seconds * (1 - BESIDE_SHARE), seed, is_new)
+    plan["training"]["budget"] = f"{seconds:.3f}s"
+    return {**plan, "beside": BESIDE}
+
+
+def plan_alone(
+    model: str, example_kind: str, task_with: TaskMaker, data: LabelledSplits, seconds: float, seed: int, is_new: bool
+) -> RunPlan:  # fmt: skip
+    """How the encoder learns by itself, or, if it is ELMo, below a BiLSTM."""
     task = task_with("full")
     if task.model.default_layers:
         return plan_frozen(model, example_kind, task_with, data, seconds, seed)
@@ -231,9 +250,9 @@ def updates_within(task: Task, data: LabelledSplits, seconds: float, seed: int) 
 def seconds_to_encode(task: Supervised, data: LabelledSplits) -> float:
     """What it takes to compute the features of all examples, by timing a few, and to train a head on them."""
     task.compute_vectors(task.rows(evenly_spaced(data.train, ENCODED_EXAMPLES // 4)))  # allocates memory and loads kernels
-    each = math.inf
-    for count in (ENCODED_EXAMPLES, PROBED_EXAMPLES):
-        if count == ENCODED_EXAMPLES or each * count < ENCODING_PROBE_SECONDS:
+    each = 0.0
+    for count in (ENCODED_EXAMPLES, *MORE_ENCODED_EXAMPLES):
+        if each * count < ENCODING_PROBE_SECONDS:
             rows = task.rows(evenly_spaced(data.train, count))
             began = time.monotonic()
             task.compute_vectors(rows)
