@@ -6,10 +6,12 @@ from functools import partial
 
 import pytest
 
-from stairs.comparison import models
+from stairs.comparison import beside_words, models
+from stairs.comparison.beside_words import better_way
 from stairs.comparison.models import pretrain
 from stairs.comparison.runner import load_plans, run_climb
 from stairs.errors import BadInput
+from stairs.tasks import VectorClassifier
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.comparison_data import split_examples
 from stairs.training import finetuning_plans
@@ -32,13 +34,12 @@ def test_two_rates_are_tried_after_the_texts_were_read_and_all_of_it_is_paid_for
     plans_for_two_candidates(monkeypatch)
     (row,) = run_climb(experiment, budget=60, models=[model])["rows"]
     errors = row["validation_errors"]
-    assert set(errors) == {"embeddings-10", "embeddings-2", "beside"} and row["adaptation_updates"] > 0
-    assert (row["transfer"], row.get("insert")) == (("features", "beside") if min(errors, key=errors.__getitem__) == "beside" else ("full", None))
+    assert set(errors) == {"embeddings-10", "embeddings-2"} and row["transfer"] == "full" and row["adaptation_updates"] > 0
     assert row["validation"]["value"] == pytest.approx(1 - min(errors.values()))
     runs = {path.name: Run(path).metrics()[-1]["cpu_seconds"] for path in experiment.out.iterdir() if path.is_dir()}
-    assert set(runs) == {row["pretrained_run"], "word-vectors-skipgram", f"classify-{model}-adapted", f"classify-{model}"}
+    assert set(runs) == {row["pretrained_run"], f"classify-{model}-adapted", f"classify-{model}"}
     tried = candidate_costs(experiment.out / f"classify-{model}")
-    others = runs[row["pretrained_run"]] + runs["word-vectors-skipgram"] + runs[f"classify-{model}-adapted"]
+    others = runs[row["pretrained_run"]] + runs[f"classify-{model}-adapted"]
     assert set(tried) == set(errors) and row["cpu_seconds"] == pytest.approx(others + sum(own["cpu_seconds"] for own in tried.values()), abs=0.01)
     task = load(experiment.out / row["run"])
     assert task.transfer.auxiliary_weight == 0 and task.transfer.pooling == "mean"
@@ -50,7 +51,7 @@ def test_texts_that_the_corpus_holds_are_not_read_again(experiment, quick, monke
     assert "adaptation_updates" not in row and not (experiment.out / "classify-gpt-adapted").exists()
 
 
-@pytest.mark.parametrize("killed_in", ["classify-gpt-adapted", "classify-gpt-embeddings-10", "classify-gpt-beside"])
+@pytest.mark.parametrize("killed_in", ["classify-gpt-adapted", "classify-gpt-embeddings-10", "classify-gpt-embeddings-2"])
 def test_a_climb_killed_while_it_tries_goes_on_where_it_was(experiment, quick, monkeypatch, tmp_path, killed_in):
     plans_for_two_candidates(monkeypatch)
     whole = run_climb(replace(experiment, out=tmp_path / "whole"), budget=60, models=["gpt"])
@@ -94,9 +95,8 @@ def test_elmo_is_read_by_a_bilstm_where_there_is_time(experiment, quick, monkeyp
     plans_for_two_candidates(monkeypatch)
     other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
     (row,) = run_climb(other, budget=60, models=["elmo"])["rows"]
-    is_text = example_kind != "tag"
-    assert row["transfer"] == "features" and row["insert"] in ("input", *["beside"] * is_text) and "adaptation_updates" not in row
-    assert set(row["validation_errors"]) == {"rate-0.004", "rate-0.002", *["beside"] * is_text} and row["pretrained_run"] == "bidirectional-lm-elmo"
+    assert (row["transfer"], row["insert"]) == ("features", "input") and "adaptation_updates" not in row
+    assert set(row["validation_errors"]) == {"rate-0.004", "rate-0.002"} and row["pretrained_run"] == "bidirectional-lm-elmo"
     task = load(other.out / row["run"])
     skipgram = load(other.out / "word-vectors-skipgram")  # beside its layers, as GloVe's in its paper
     assert task.feature_extractor.words.embedding_dim == skipgram.model.config.width
@@ -178,3 +178,65 @@ def test_encoding_is_timed_on_more_texts_where_that_is_quick(experiment, monkeyp
         assert timed == [8, *counts]
         texts = len(data.train) + len(data.validation)
         assert seconds == pytest.approx((0.1 / counts[-1] + each) * texts / finetuning_plans.ENCODING_SHARE)
+
+
+def cost_of(folder):
+    return Run(folder).metrics()[-1]["cpu_seconds"]
+
+
+@pytest.mark.parametrize("model", ["gpt", "bert", "elmo"])
+def test_an_encoder_is_also_read_beside_the_skipgram_of_the_climb(experiment, quick, monkeypatch, model):
+    monkeypatch.setattr(beside_words, "seconds_needed", lambda experiment, encoder: 0.01)
+    words, row = run_climb(experiment, budget=60, models=["skipgram", model])["rows"]
+    errors, out = row["validation_errors"], experiment.out
+    together, alone = 1 - errors["beside"], 1 - min(error for name, error in errors.items() if name != "beside")
+    assert row["validation"]["value"] == pytest.approx(max(together, alone))
+    folders = [row["pretrained_run"], "word-vectors-skipgram", f"classify-{model}", f"classify-{model}-beside"]
+    assert row["pretrained_run"] not in folders[1:] and row["cpu_seconds"] == pytest.approx(sum(cost_of(out / name) for name in folders), abs=0.01)
+    task = load(out / f"classify-{model}-beside")
+    assert task.model_name == model and task.encoder is not None
+    if together > alone:
+        assert (row["run"], row["insert"], row["alone_run"]) == (f"classify-{model}-beside", "beside", f"classify-{model}")
+        assert f"{words['validation']['value']:.4f}" in row["beside_words"]["en"] and "finetuning_updates" not in row
+    else:
+        assert row["run"] == f"classify-{model}" and "beside_words" not in row
+
+
+def test_the_better_way_is_the_row_and_both_are_paid_for(experiment, quick):
+    run_climb(experiment, budget=60, models=["skipgram"])
+    experiment = replace(experiment, metric="accuracy")
+    alone = {"run": "a", "seconds": 1.0, "cpu_seconds": 2.0, "training_mb": 5.0, "validation": {"value": 0.5}, "training": [{}]}
+    beside = {"run": "b", "seconds": 0.5, "cpu_seconds": 0.25, "training_mb": None, "validation": {"value": 0.75}}
+    row = better_way(alone, beside, experiment)
+    assert row["run"] == "b" and (row["seconds"], row["cpu_seconds"], row["training_mb"]) == (1.5, 2.25, 5.0) and row["training"] == [{}]
+    assert "0.7500 on the validation examples; by itself 0.5000" in row["beside_words"]["en"] and "0.7500" in row["beside_words"]["zh"]
+    row = better_way(alone, {**beside, "validation": {"value": 0.5}}, experiment)  # of equal ones the encoder by itself
+    assert row["run"] == "a" and row["cpu_seconds"] == 2.25 and row["validation_errors"] == {"alone": 0.5, "beside": 0.5}
+    assert better_way(alone, {}, experiment) == alone
+
+
+def test_it_is_not_tried_without_skipgram_or_without_time(experiment, quick, monkeypatch):
+    (row,) = run_climb(experiment, budget=60, models=["gpt"])["rows"]
+    assert "beside_words" not in row and not (experiment.out / "classify-gpt-beside").exists()
+    monkeypatch.setattr(beside_words, "seconds_needed", lambda experiment, encoder: 1e6)
+    other = replace(experiment, out=experiment.out.with_name("short"))
+    report = run_climb(other, budget=60, models=["skipgram", "gpt"])
+    assert report["plans"]["classify-gpt-beside"]["examples"] == 0 and not (other.out / "classify-gpt-beside").exists()
+    assert "beside" not in report["rows"][1].get("validation_errors", {})
+
+
+def test_a_climb_killed_while_it_reads_beside_words_goes_on(experiment, quick, monkeypatch):
+    monkeypatch.setattr(beside_words, "seconds_needed", lambda experiment, encoder: 0.01)
+    work = VectorClassifier.train
+
+    def killed(*given, encoder=None, **more):
+        if encoder is not None:
+            raise SystemExit(143)
+        return work(*given, encoder=encoder, **more)
+
+    monkeypatch.setattr(VectorClassifier, "train", killed)
+    with pytest.raises(SystemExit):
+        run_climb(experiment, budget=60, models=["skipgram", "gpt"])
+    monkeypatch.setattr(VectorClassifier, "train", work)
+    row = run_climb(experiment, budget=60, models=["skipgram", "gpt"])["rows"][1]
+    assert "beside" in row["validation_errors"] and "score" in row

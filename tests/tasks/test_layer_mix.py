@@ -73,7 +73,7 @@ def test_a_mix_is_learnt_with_the_task_and_kept(step, way, example_kind, words, 
 
 BILSTM = {"bilstm_width": 8, "word_width": 5}
 HEADS = [({}, kind) for kind in ("classify", "compare", "tag", "span")] + [({"mix_norm": True, "layers": "0,2"}, "classify")]
-READERS = [({"insert": place, **BILSTM}, kind) for place in ("beside", "input", "output", "both") for kind in ("classify", "tag")]
+READERS = [({"insert": place, **BILSTM}, kind) for place in ("input", "output", "both") for kind in ("classify", "tag")]
 
 
 @pytest.mark.parametrize(("transfer", "example_kind"), [*HEADS, *READERS, ({"insert": "input", "layers": "last", **BILSTM}, "classify")])
@@ -142,7 +142,7 @@ def test_features_are_kept_apart_by_layers_and_normalization(words):
     assert len({task.features_depend_on for task in tasks}) == len(settings)
 
 
-@pytest.mark.parametrize("place", ["beside", "input", "output", "both", "none"])
+@pytest.mark.parametrize("place", ["input", "output", "both", "none"])
 @pytest.mark.parametrize("example_kind", ["classify", "compare", "tag"])
 def test_a_reader_of_words_with_the_vectors_at_any_place(place, example_kind, words, tmp_path):
     train = examples(example_kind)
@@ -169,7 +169,7 @@ def test_the_seed_alone_decides_what_a_reader_of_words_learns(words, tmp_path):
     assert all(torch.equal(tensor, learnt[1][name]) for name, tensor in learnt[0].items())
 
 
-@pytest.mark.parametrize("transfer", [{}, {"insert": "input", **BILSTM}, {"insert": "beside", **BILSTM}])
+@pytest.mark.parametrize("transfer", [{}, {"insert": "input", **BILSTM}])
 def test_an_interrupted_mix_ends_with_the_same_bits(transfer, words, tmp_path, monkeypatch):
     train = examples("tag")
     options = dataclasses.replace(QUICK, save_every=3, warmup_steps=4, schedule="inverse-sqrt", beta2=0.98)

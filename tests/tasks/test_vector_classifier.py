@@ -1,18 +1,22 @@
 """Labels from word vectors: words the labels never showed are understood by those they are like."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
 
-from stairs.errors import BadInput
+from stairs.errors import BadInput, Unsupported
+from stairs.formats.python_file.writer import writable_classifier
 from stairs.models import MODELS
 from stairs.models.settings import make_config
-from stairs.tasks import TASKS
+from stairs.tasks import TASKS, BidirectionalLM, Encode
 from stairs.tasks.vector_choice import VectorChoice
 from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from tests.support.tiny import tiny
 
 GOOD, BAD = ["lovely", "great", "fine", "好看"], ["dull", "poor", "weak", "难看"]
 
@@ -99,3 +103,48 @@ def test_the_mean_alone_is_read_where_no_word_needs_more():
     task = VectorClassifier.train(mixed_examples(120, 0), vectors(), choice=given)
     assert task.tfidf is None and VectorChoice(**task.choice) == given
     assert VectorClassifier.train(examples(), vectors()).choice == vars(VectorChoice()), "too few choose nothing"
+
+
+def small_encoder(kind="bert"):
+    """A BERT, or an ELMo that reads words, with new weights."""
+    texts = [example.text for example in mixed_examples(40, 2)]
+    tokenizer = Tokenizer.train(TokenizerSpec("words" if kind == "elmo" else "byte-bpe", vocab_size=None if kind == "elmo" else 300), lambda: [texts])
+    model = MODELS[kind](make_config(kind, tokenizer.vocabulary_settings, **tiny(kind)))
+    model.initialize(0)
+    return Encode(model.eval(), tokenizer) if kind == "bert" else BidirectionalLM(model.eval(), tokenizer)
+
+
+@pytest.mark.parametrize("kind", ["bert", "elmo"])
+def test_an_encoder_stands_beside_the_words(tmp_path, kind):
+    encoder = small_encoder(kind)
+    task = VectorClassifier.train(mixed_examples(120, 0), vectors(), mixed_examples(60, 1), encoder=encoder)
+    texts = ["a zesty film", "a fine story", "难看", ""]
+    means = task.text_features(texts)
+    assert means.shape == (4, task.weight.shape[1]) and not means[3].any()  # a text without a token
+    np.testing.assert_allclose(means[:2, 6:], encoder.vectors(texts[:2]), atol=1e-6)
+    assert (task.text_features([""]) == 0).all() and task.model_name == kind
+    task.save(tmp_path)
+    again = TASKS["classify-vectors"].open(tmp_path, task.describe())
+    assert again.model_name == kind and (again.probabilities(texts) == task.probabilities(texts)).all()
+    assert (pickle.loads(pickle.dumps(task)).probabilities(texts) == task.probabilities(texts)).all()
+    with pytest.raises(Unsupported, match=f"reads {kind} beside its word vectors"):
+        writable_classifier(task)
+
+
+def test_what_the_encoder_alone_knows_is_learnt():
+    """Of texts whose words have no vectors, and whose terms no label showed, the encoder's vector tells the label."""
+    class Oracle(Encode):
+        def vectors(self, texts, encode=None):
+            return np.array([[len(text) % 2, 1.0] for text in texts], np.float32)
+
+    def made(count, seed):
+        rng = np.random.default_rng(seed)
+        texts = ["".join(rng.choice(list("bcdfg"), rng.integers(4, 12))) for _ in range(count)]
+        return [LabelledText(text, "odd" if len(text) % 2 else "even") for text in texts]
+
+    small = small_encoder()
+    train, dev, test = made(200, 0), made(80, 1), made(80, 2)
+    beside = VectorClassifier.train(train, vectors(), dev, encoder=Oracle(small.model, small.tokenizer))
+    alone = VectorClassifier.train(train, vectors(), dev)
+    right = [np.mean([a == b.label for a, b in zip(task.predict_examples(test), test, strict=True)]) for task in (beside, alone)]
+    assert right[0] > 0.95 and right[1] < 0.8

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stairs.peak_memory import PeakMemory
-from stairs.text.examples import Example, MultiLabelText, MultipleChoice, Question, ScoredText, TaggedSentence, TextPair, TranslationPair
+from stairs.text.examples import (
+    Example,
+    LabelledText,
+    MultiLabelText,
+    MultipleChoice,
+    Question,
+    ScoredText,
+    TaggedSentence,
+    TextPair,
+    TranslationPair,
+)
 from stairs.text.labelled.translation_splits import PairSplits
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
@@ -82,6 +92,10 @@ class Experiment:
         for example in (*self.train, *self.dev, *self.test, *self.pairs.train, *self.pairs.validation):
             found.update(repr(replace(example, where="")).encode())
         return found.hexdigest()
+
+
+def labelled_texts(examples: Sequence[object]) -> list[LabelledText]:
+    return [example for example in examples if isinstance(example, LabelledText)]
 
 
 class ExampleText(NamedTuple):

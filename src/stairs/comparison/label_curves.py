@@ -70,12 +70,12 @@ def curve_of(
 
 
 def learner(task: object, experiment: Experiment) -> Learner | None:
-    """How the classifier of a run learns from other labels; None for one that learns by gradients, which takes too long to be repeated."""
+    """How the classifier of a run learns from other labels; None for one with an encoder, which takes too long to be repeated."""
     if isinstance(task, TfidfClassifier):
         return partial(tfidf_learner, choice=TfidfChoice(**cast("dict[str, Any]", task.choice)))
     if isinstance(task, NGramClassifier):
         return lambda examples: predictor(NGramClassifier.train(examples, word_tokenizer(examples), experiment.order))
-    if isinstance(task, VectorClassifier):
+    if isinstance(task, VectorClassifier) and task.encoder is None:
         vector_choice = VectorChoice(**cast("dict[str, Any]", task.choice))
         return lambda examples: predictor(VectorClassifier.train(examples, task.words, choice=vector_choice))
     return None

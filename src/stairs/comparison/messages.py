@@ -157,6 +157,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
                      "不比只按词频预测更好（每字符 {level:.4f} 比特）"),
     "training_examples": ("trained on {count} examples: there was no time to encode more", "只用了 {count} 个训练样本：时间不够编码更多"),
     "not_learnt": ("did not learn", "没有学会"),
+    "beside_words": ("read beside the word vectors and terms of skipgram: {together:.4f} on the validation examples; by itself {alone:.4f}, and "
+                     "skipgram without it {words:.4f}",
+                     "与 skipgram 的词向量和词项一起使用：验证集得分 {together:.4f}；单独使用为 {alone:.4f}，只有 skipgram 时为 {words:.4f}"),
     "share": ("time given, used (in updates)", "分配、实际用时（更新占比）"),
     "failed": ("failed", "失败"),
     "nothing": ("There were no labels, so no model is recommended: the one with the fewest bits per character predicts the text best.",

@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from stairs.comparison.beside_words import better_way, learn_beside_words, may_stand_beside, seconds_expected
 from stairs.comparison.evaluation import costs, validate_run
-from stairs.comparison.experiment import Experiment
+from stairs.comparison.experiment import Experiment, labelled_texts
 from stairs.comparison.schema import LastLine, PretrainingCost, Row
 from stairs.data import TrainingData
 from stairs.errors import BadInput
@@ -34,12 +35,8 @@ from stairs.tasks.parts.adapt import adaptation_task
 from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.tasks.parts.stream import unigram_bits
 from stairs.tasks.parts.supervised import Supervised
-from stairs.text.examples import LabelledText
 from stairs.training.finetuning_plans import (
     ADAPTATION_SHARE,
-    ALONE_COST,
-    BESIDE_COST,
-    BESIDE_SHARE,
     BILSTM_KINDS,
     TaskMaker,
     finetuning_seconds,
@@ -50,12 +47,12 @@ from stairs.training.finetuning_plans import (
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import RUN_FILE, Run, fit_once, load
-from stairs.training.run_plans import PlannedOptions, RunPlan, evenly_spaced, plan_pretraining, planned_task
+from stairs.training.run_plans import RunPlan, evenly_spaced, plan_pretraining, planned_task
 from stairs.training.selection import Candidate, candidate_costs, fit_best, read_selection
 from stairs.training.tuning import adapted_folder
 
 PRETRAINING_SHARE = 0.5  # of a model's time, if there are labels to learn from as well
-MAX_PRETRAINING_SHARE = 0.8  # what learns from the labels needs time, however little a probe promises
+MAX_PRETRAINING_SHARE = 0.9  # what learns from the labels needs time, however little a probe promises
 EVALUATION_SHARE = 0.05  # of a model's time, for the evaluation on the test examples when all models are trained
 CNN_SHARE = PRETRAINING_SHARE  # it reads no text itself, and its word vectors have had their time
 MIN_ADOPTED_SECONDS = 20.0  # to load twenty million weights, to time a few updates and to encode a few hundred texts
@@ -135,10 +132,6 @@ def train_baseline_model(name: str, task: str, experiment: Experiment, seconds: 
     return fit_classifier(experiment, name, partial(train_by_name, task, experiment.train))
 
 
-def labelled_texts(examples: Sequence[object]) -> list[LabelledText]:
-    return [example for example in examples if isinstance(example, LabelledText)]
-
-
 def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) -> Row:
     began = time.monotonic()
     seconds *= 1 - (EVALUATION_SHARE if experiment.example_kind else 0.0)
@@ -154,26 +147,26 @@ def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) ->
     if needs_one_pass:
         return combine(pretrained, fit_vector_classifier(experiment, model, source))
     words: Path | None = None
-    if reads_word_vectors(model, experiment.example_kind):  # beside elmo there are word vectors, as in its paper
+    if MODELS[model].default_layers and experiment.example_kind in BILSTM_KINDS:  # beside elmo there are word vectors, as in its paper
         with suppress(BadInput):  # of words that are all rare there are none
             vectors = pretrain(experiment, "skipgram", seconds * (1 - share) / 2)
             pretrained, words = combine(vectors, pretrained), experiment.out / vectors["run"]
+    beside: Row = {}
+    if may_stand_beside(experiment, model):
+        beside = learn_beside_words(experiment, model, source, seconds * (1 - share))
+        pretrained = combine(pretrain(experiment, "skipgram", 0.0), pretrained) if beside and not words else pretrained
     left = max(seconds - (time.monotonic() - began), seconds * (1 - share) / (2 if words else 1))
-    return combine(pretrained, finetune(experiment, model, source, left, words=words))
-
-
-def reads_word_vectors(model: str, example_kind: str) -> bool:
-    """Whether word vectors of the climb may be read beside an encoder that it pretrains."""
-    return example_kind in BILSTM_KINDS if MODELS[model].default_layers else MODELS[model].is_transformer and example_kind in TEXT_KINDS
+    alone = finetune(experiment, model, source, left, words=words)
+    return combine(pretrained, better_way(alone, beside, experiment))
 
 
 def seconds_for_labels(experiment: Experiment, model: str, seconds: float) -> float:
     """What fine-tuning will take, at most `seconds`, if that is not decided already."""
     if f"{experiment.example_kind}-{model}" in experiment.plans.known:
         return seconds
-    kind, data, shards = experiment.example_kind, LabelledSplits(experiment.train, experiment.dev), experiment.shards_for(model)
-    share = 1 - BESIDE_SHARE * (kind in TEXT_KINDS and reads_word_vectors(model, kind))
-    return finetuning_seconds(model, shards, kind, data, seconds * share, experiment.seed, not experiment.corpus_has_texts) / share
+    data, shards = LabelledSplits(experiment.train, experiment.dev), experiment.shards_for(model)
+    kind, adapts, beside = experiment.example_kind, not experiment.corpus_has_texts, seconds_expected(experiment, model, seconds)
+    return beside + finetuning_seconds(model, shards, kind, data, seconds - beside, experiment.seed, adapts)
 
 
 def finetune_adopted(run: str, experiment: Experiment, seconds: float) -> Row:
@@ -241,8 +234,7 @@ def finetune(experiment: Experiment, model: str, source: Path, seconds: float, i
         seconds -= min(time.monotonic() - began, ADAPTATION_SHARE * seconds)
         source = experiment.out / adapted["run"] if adapted else source
     data = LabelledSplits(experiment.train, experiment.dev, weights_hash(load(source).model))
-    has_words = words is not None
-    plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, kind, task_with, data, seconds, experiment.seed, is_new, has_words))
+    plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, kind, task_with, data, seconds, experiment.seed, is_new))
     finetuned = learn_labels(experiment, folder, data, plan, task_with)
     return combine(adapted, finetuned) if adapted else finetuned
 
@@ -262,10 +254,7 @@ def learn_labels(experiment: Experiment, folder: Path, data: LabelledSplits, pla
     """As planned, in the ways that are planned: the best on the validation examples is kept, and all of them are paid for."""
     data = LabelledSplits(evenly_spaced(experiment.train, plan["examples"]), evenly_spaced(experiment.dev, plan["validation"]), data.encoder)
     new_task = partial(task_with, plan["transfer"], plan.get("insert", "head"))
-    ways = plan.get("candidates", {"alone": PlannedOptions()})
-    candidates = [Candidate(name, ALONE_COST, new_task, options=own) for name, own in ways.items()]
-    if "beside" in plan:
-        candidates.append(Candidate("beside", BESIDE_COST * len(ways), partial(task_with, "features", "beside"), options=plan["beside"]))
+    candidates = [Candidate(name, 1, new_task, options=own) for name, own in plan.get("candidates", {"": {}}).items()]
     options = TrainingOptions(**plan["training"], seed=experiment.seed)
     with experiment.record_peak_memory(folder):
         best = fit_best(candidates, data, folder, options, experiment.source_of_plan(folder.name), refuse_short=False)  # its row says if it failed
@@ -277,8 +266,6 @@ def learn_labels(experiment: Experiment, folder: Path, data: LabelledSplits, pla
         row["insert"] = plan["insert"]
     if (selection := read_selection(folder)) is not None:
         row["validation_errors"] = selection["validation_errors"]
-        if selection["selected"] == "beside":
-            row |= {"transfer": "features", "insert": "beside"}
     if plan["examples"] < len(experiment.train):
         row["training_examples"] = plan["examples"]
     return {**row, **validate_run(experiment, folder, cast(LastLine, {**last_line, **total}))}

@@ -154,6 +154,7 @@ def baseline_row(baseline: ReportBaseline, columns: int) -> str:
 
 def cells(row: Row, columns: int) -> Iterable[str]:
     remarks = [f"{bilingual('not_learnt')}: {language_spans(row['not_learnt'])}"] if "not_learnt" in row else []
+    remarks += [language_spans(row["beside_words"])] if "beside_words" in row else []
     remarks += [bilingual("training_examples", count=row["training_examples"])] if "training_examples" in row else []
     yield f"<td>{escape(row['model'])}{''.join(f'<br><small>{remark}</small>' for remark in remarks)}</td>"
     if "run" not in row:
@@ -188,7 +189,7 @@ def pretraining_curves(rows: Sequence[Row], out: Path) -> tuple[list[SeriesPoint
 
 def finetuning_curves(rows: Sequence[Row], out: Path) -> list[SeriesPoint]:
     """Curves of the models that learn from the labels by gradients."""
-    found = (learning_curve(out / row["run"], row["model"], row["metric"]) for row in rows)
+    found = (learning_curve(out / row.get("alone_run", row["run"]), row["model"], row["metric"]) for row in rows)
     return [point for own in found if len(own) > 1 for point in own]
 
 

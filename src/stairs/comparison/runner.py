@@ -1,9 +1,9 @@
 """A climb: models trained on the same text and labels within one budget, evaluated on the same held-out data, and the cheapest that is good enough.
 
 The models that take seconds come first, and the best of them on the validation examples is a first recommendation. Then every model that learns by
-gradients has an equal share of the clock (`cnn` half of one), allotted before the first of them begins. The test examples stay closed until all are
-trained, or until Ctrl-C ends the climb with those that are. `report.json` is written after every model, and whenever it is decided how a run is
-trained: a climb that was stopped takes its rows and plans from there, and its runs resume.
+gradients has an equal share of the clock (`cnn` half of one, and what it leaves goes to the others), allotted before the first of them begins. The
+test examples stay closed until all are trained, or until Ctrl-C ends the climb with those that are. `report.json` is written after every model, and
+whenever it is decided how a run is trained: a climb that was stopped takes its rows and plans from there, and its runs resume.
 """
 
 import gc
@@ -23,7 +23,7 @@ from stairs.comparison.messages import describe_first
 from stairs.comparison.models import ClimbModel, models_for
 from stairs.comparison.recommendation import recommend
 from stairs.comparison.schema import FORMAT, CostCriterion, LastLine, Report, ReportSettings, Row, RowTime, ShownExample
-from stairs.comparison.time_shares import ClimbClock, allot, models_within
+from stairs.comparison.time_shares import ClimbClock, allot, hand_on, models_within
 from stairs.errors import BadInput, StairsError
 from stairs.files import check_writable, write_json
 from stairs.peak_memory import freeze_heap
@@ -87,13 +87,14 @@ def run_climb(
         with clock.pause():
             prepare(waiting)
             freeze_heap()
-        for model in waiting:
+        for number, model in enumerate(waiting):
             if model.learns_by == "gradient" and not report["time_shares"]:
                 add_label_curves(report, experiment, LABEL_CURVE_SHARE * budget)  # of what is recommended so far
                 tokenize_corpus(experiment, fitting)  # for all now: the first model would pay for the others
                 report["time_shares"] = allot(waiting, budget - used - clock.budget_seconds(), evaluated=len(fitting) if experiment.test else 0)
             observer.on_model_begin(model.name)
             rows[model.name] = run_model(model, experiment, report["time_shares"].get(model.name) or SWEEPING_SHARE * budget)
+            hand_on(report["time_shares"], model, rows[model.name], waiting[number + 1 :])
             save()
             observer.on_model_end(rows[model.name])
             is_last = model.learns_by != "gradient" and model is waiting[-1]

@@ -53,7 +53,9 @@ class Row(TypedDict, total=False):
     pretrained_run: str  # the folder that was pretrained, if it is another one
     size: str
     transfer: str
-    insert: str  # where the layers of the encoder go, if not to a head alone: "beside" word vectors, or to the "input" of a BiLSTM
+    insert: str  # where the layers of the encoder go, if not to a head alone: "beside" words, or to the "input" of a BiLSTM
+    alone_run: str  # the folder of the encoder that learnt the labels by itself, if the one that answers reads it beside words
+    beside_words: LocalizedText  # how it does beside words, by itself, and they without it, on the validation examples
     adaptation_updates: int  # of continued pretraining on the texts of the training examples
     validation_errors: dict[str, float]  # of the ways to learn the labels that were tried, if several
     training_examples: int  # how many it learnt from, if there was no time to encode all

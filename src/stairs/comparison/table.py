@@ -51,6 +51,7 @@ def report_text(report: Report) -> str:
         score = "{value:.4f} ({low:.4f}-{high:.4f})".format(**baseline["score"])
         lines.append(f"{'baseline':{WIDTHS[0]}} {'':{WIDTHS[1]}} {score:>{WIDTHS[2]}}  {MESSAGES['baseline_' + baseline['name']][0]}")
     lines += [f"{row['model']}: {row['not_learnt']['en']}" for row in report["rows"] if "not_learnt" in row]
+    lines += [f"{row['model']}: {row['beside_words']['en']}" for row in report["rows"] if "beside_words" in row]
     adopted = [row for row in report["rows"] if row.get("is_adopted") and "run" in row]
     lines += [f"{row['model']}: {row['cpu_seconds']:.1f} CPU s {MESSAGES['elsewhere'][0]}" for row in adopted]
     found = report["recommendation"]

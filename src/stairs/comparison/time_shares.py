@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from stairs import machine
 from stairs.comparison.models import ClimbModel
+from stairs.comparison.schema import Row
 from stairs.errors import BadInput
 
 SPARE_SHARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
@@ -70,3 +71,12 @@ def allot(models: Sequence[ClimbModel], seconds_left: float, evaluated: int = 0)
     shares = {model.name: model.share for model in models if model.learns_by == "gradient"}
     seconds = seconds_left * (1 - SPARE_SHARE) - min(EVALUATION_SECONDS * evaluated, EVALUATIONS_SHARE * seconds_left)
     return {name: round(seconds * share / sum(shares.values()), 3) for name, share in shares.items()}
+
+
+def hand_on(shares: dict[str, float], model: ClimbModel, row: Row, later: Sequence[ClimbModel]) -> None:
+    """What a model that reads no corpus leaves of its share is divided equally among the later ones; the others need what they have."""
+    if model.reads_corpus or "time" not in row:
+        return
+    names = [other.name for other in later if other.name in shares]
+    left = max(row["time"]["given"] - row["time"]["used"], 0.0)
+    shares.update({name: round(shares[name] + left / len(names), 3) for name in names})

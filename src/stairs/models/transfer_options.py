@@ -16,7 +16,7 @@ from typing import Literal
 
 TransferMode = Literal["auto", "full", "scratch", "top", "frozen", "features"]
 Pooling = Literal["cls", "last", "mean", "max"]
-Insert = Literal["head", "beside", "input", "output", "both", "none"]
+Insert = Literal["head", "input", "output", "both", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +35,10 @@ class TransferOptions:
     mix_lr_scale: float = 50.0  # learning rate of the weights and gamma of a mix, as a multiple of the head's
     mix_norm: bool = False  # layer norm of every layer before the mix, so that long vectors do not dominate
     fix_gamma: bool = False  # keep gamma, the scale of a mix, at 1 and train only the weights
-    insert: Insert = "head"  # where the vectors go: to the head, to it beside word vectors, or to a BiLSTM at its input, its output, both, or none
+    insert: Insert = "head"  # where the encoder's vectors go: to the head, or to a BiLSTM over word vectors, at its input, its output, both, or none
     bilstm_width: int = 256  # width of the BiLSTM of --insert
-    word_vectors: str | None = None  # run with the word vectors that cnn, or --insert, starts from; new ones if not given
-    word_width: int | None = None  # width of new word vectors of cnn, or --insert; 100 if not given
+    word_vectors: str | None = None  # run with the word vectors that cnn, or the BiLSTM, starts from; new ones if not given
+    word_width: int | None = None  # width of new word vectors of cnn, or the BiLSTM; 100 if not given
     max_length: int | None = None  # maximum tokens of an input; the context of the encoder if not given
     both_orders: bool = False  # gpt, compare: read the two texts in both orders and add their vectors, so that the order does not matter
     crf: bool = False  # tag: learn how well one tag follows another, by a conditional random field on top of the head

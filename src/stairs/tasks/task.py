@@ -25,7 +25,7 @@ from stairs.tasks.metrics import without_intervals
 from stairs.tasks.parts.fine_tuning import TrainingDefaults
 from stairs.tasks.parts.labelled_splits import text_data
 from stairs.tasks.verbs import Verbs
-from stairs.text.batch import Batch, TrainingRows, pad_rows
+from stairs.text.batch import Batch, TrainingRows, batches_in_order, pad_rows
 from stairs.text.examples import Example
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongTextRule
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from stairs.models.elmo import ELMo
     from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 
+POSITIONS_PER_BATCH = 2048  # of token vectors that are computed together
 POSITIONS_PER_TOKEN = 2  # positions that an evaluation of a text computes for each token, since rows overlap by half
 Encoder = Callable[[Batch], "Tensor"]  # token vectors (B, T, D) of a batch
 Prediction = str | float | Sequence[str | None]  # a label, a text or a number; the tags of a sentence, the senses of its words
@@ -133,21 +134,30 @@ class Task(Verbs, ABC):
             encoder = Encode(self.model, self.tokenizer)
             encoder.long_text = self.vector_part
             return encoder.vectors(texts, encode or self.model.encode)
-        means = [vectors.mean(0) for _, vectors in self.token_vectors(texts, encode)]
-        return np.stack(means) if means else np.zeros((0, 0), np.float32)
+        lengths = [len(ids) for ids in self.ids_of_texts(texts)]
+        order = sorted(range(len(texts)), key=lengths.__getitem__)  # so that little is padding
+        means = [vectors.mean(0) for _, vectors in self.token_vectors([texts[number] for number in order], encode)]
+        return np.stack(means)[np.argsort(order)] if means else np.zeros((0, 0), np.float32)
 
     def token_vectors(self, texts: list[str], encode: Encoder | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         """The tokens of each text and their vectors (T, D), without those of special tokens; `encode` may give those of another layer."""
         import torch
 
-        for number, text in enumerate(texts, 1):
-            ids = self.tokenizer.encode(text)
-            if not ids:
-                raise no_tokens(text, f"text {number}" if len(texts) > 1 else "")
-            row, first = self.tokenizer.with_special_ids(ids, self.model.adds_end_token)
+        ids_of_texts = self.ids_of_texts(texts)
+        for batch in batches_in_order([len(ids) for ids in ids_of_texts], POSITIONS_PER_BATCH):
+            rows, firsts = zip(*(self.tokenizer.with_special_ids(ids_of_texts[i], self.model.adds_end_token) for i in batch), strict=True)
             with torch.no_grad():
-                hidden = (encode or self.model.encode)(self.add_characters(Batch(*pad_rows([row], self.tokenizer.pad))))
-            yield [self.tokenizer.token(i) for i in ids], hidden[0, first : first + len(ids)].float().numpy()
+                hidden = (encode or self.model.encode)(self.add_characters(Batch(*pad_rows(rows, self.tokenizer.pad))))
+            for own, first, ids in zip(hidden, firsts, (ids_of_texts[i] for i in batch), strict=True):
+                yield [self.tokenizer.token(i) for i in ids], own[first : first + len(ids)].float().numpy()
+
+    def ids_of_texts(self, texts: list[str]) -> list[list[int]]:
+        """The token ids of each text; one without any is refused."""
+        ids_of_texts = self.tokenizer.encode_batch(texts)
+        if [] in ids_of_texts:
+            number = ids_of_texts.index([])
+            raise no_tokens(texts[number], f"text {number + 1}" if len(texts) > 1 else "")
+        return ids_of_texts
 
     def for_inference(self, precision: Precision) -> Self:
         """A copy that answers faster: its weights are laid out for inference and, unless in fp32, rounded."""

@@ -9,6 +9,8 @@ head, H d(w), one number for each label, for words, for words in a row and for t
 So the fit is convex, regularised, the same whatever the seed, and takes a tenth of a second. Words that no labelled text has keep the score that
 their vectors give them. Held-out examples choose: the mean alone, or terms beside it, and how long the mean is beside them, which have length 1.
 
+Beside the mean of the words there may be the mean vector of an encoder, v(text) in the same way: then `mean` is one after the other.
+
 Departures: fastText starts from random vectors, hashes n-grams into buckets, and descends along the gradient without regularisation.
 """
 
@@ -19,7 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stairs.tasks.classifier import logistic_regression
+from stairs.tasks.task import Task
 from stairs.tasks.tfidf_choice import Linear, TermTable, TfidfChoice, fit_linear
+from stairs.tasks.vector_classifier import encoder_vectors
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import LabelledText
 
@@ -52,15 +56,20 @@ ABSENT = -100.0  # the score of a label that no example to fit on has
 
 
 class VectorTable(TermTable):
-    """The terms of all texts, and their mean word vectors."""
+    """The terms of all texts, and their mean vectors: of words, and of an encoder, if there is one."""
 
     def __init__(
-        self, examples: Sequence[LabelledText], labels: list[str], words: WordVectors, validation: Sequence[LabelledText], choice: VectorChoice | None
-    ) -> None:
+        self, examples: Sequence[LabelledText], labels: list[str], words: WordVectors, validation: Sequence[LabelledText],
+        choice: VectorChoice | None, encoder: Task | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(examples, labels, words.tokenizer, validation, choice)
-        vectors = words.vectors([example.text for example in (*examples, *self.validation)])
-        self.mean, self.deviation = mean_and_deviation(vectors[: len(examples)])
-        self.vectors = (vectors - self.mean) / self.deviation
+        texts = [example.text for example in (*examples, *self.validation)]
+        parts = [words.vectors(texts), *([] if encoder is None else [encoder_vectors(encoder, texts)])]
+        means, deviations = zip(*(mean_and_deviation(part[: len(examples)]) for part in parts), strict=True)
+        widths = [part.shape[1] for part in parts]
+        self.mean, self.deviation = np.concatenate(means), np.repeat(deviations, widths)
+        self.standard_length = np.repeat(np.sqrt(widths), widths)  # of standardized vectors: the root of their width
+        self.vectors = (np.concatenate(parts, 1) - self.mean) / self.deviation.astype(np.float32)
         self.known_matrices: dict[VectorChoice, csr_matrix] = {}
 
     def features(self, choice: TfidfChoice) -> "csr_matrix":
@@ -71,13 +80,13 @@ class VectorTable(TermTable):
         key = VectorChoice(words=choice.words, characters=choice.characters, mean_length=choice.mean_length)
         if key not in self.known_matrices:
             terms = [super().features(choice)] if choice.words else []
-            self.known_matrices[key] = csr_matrix(hstack([*terms, csr_matrix(self.vectors * self.scale(choice))]))
+            self.known_matrices[key] = csr_matrix(hstack([*terms, csr_matrix(self.vectors * self.scale(choice).astype(np.float32))]))
         return self.known_matrices[key]
 
-    def scale(self, choice: TfidfChoice) -> float:
-        """Of standardized vectors; their length is the root of their width."""
+    def scale(self, choice: TfidfChoice) -> np.ndarray:
+        """Of each number of the standardized vectors."""
         assert isinstance(choice, VectorChoice)
-        return choice.mean_length / float(np.sqrt(self.vectors.shape[1])) if choice.words else 1.0
+        return choice.mean_length / self.standard_length if choice.words else np.ones(len(self.standard_length))
 
     def fit(self, choice: TfidfChoice, rows: np.ndarray) -> Linear:
         if choice.words:

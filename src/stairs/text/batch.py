@@ -69,6 +69,18 @@ def batches_by_length(lengths: Sequence[int], max_positions: int) -> Iterator[li
         yield batch
 
 
+def batches_in_order(lengths: Sequence[int], max_positions: int) -> Iterator[range]:
+    """The numbers of all rows in their order, in batches of at most so many positions; a longer row is a batch of its own."""
+    start, longest = 0, 0
+    for number, length in enumerate(lengths):
+        longest = max(longest, length)
+        if number > start and (number + 1 - start) * longest > max_positions:
+            yield range(start, number)
+            start, longest = number, length
+    if start < len(lengths):
+        yield range(start, len(lengths))
+
+
 def next_token_batch(rows: Sequence[Sequence[int] | np.ndarray], begin: int, end: int | None, pad: int) -> Batch:
     """The target of each position is the next token, that of the last one `end` (none if it is None)."""
     import torch

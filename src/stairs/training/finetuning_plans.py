@@ -23,7 +23,7 @@ from stairs.models.transfer_options import Insert, TransferMode, TransferOptions
 from stairs.progress import quiet, say, say_verbose
 from stairs.tasks import SUPERVISED_TASKS, TASKS, TEXT_KINDS, BiEncoder, Encode, MaskedToken, NextToken
 from stairs.tasks.parts.adapt import adaptation_task, known_words
-from stairs.tasks.parts.fine_tuning import BESIDE_RATE, epochs_for_updates
+from stairs.tasks.parts.fine_tuning import epochs_for_updates
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
@@ -56,14 +56,8 @@ BILSTM: dict[str, float] = {"bilstm_width": 128, "head_dropout": 0.4}
 # As above, the second is tried where there is time.
 BILSTM_RATES: dict[str, PlannedOptions] = {f"rate-{rate:g}": {"learning_rate": rate, "embedding_lr_scale": 1.0} for rate in (4e-3, 2e-3)}
 BILSTM_WORD_DEVIATION = 1.0  # of the word vectors that it starts from: that of the layers of ELMo beside them
-SPACE_BEFORE = "Ġ"  # how byte-level BPE writes the space before a word
 BILSTM_MAX_LENGTH = 128  # words of a text that it reads: what it takes grows with the longest of a batch
 BILSTM_KINDS = (*TEXT_KINDS, "tag")  # examples that are read as one text
-# A head on the mean of a frozen encoder beside that of word vectors, which learn with it: it learns in seconds what takes a BiLSTM a minute
-# (docs/climb.md).
-BESIDE: PlannedOptions = {"epochs": 10.0, "learning_rate": BESIDE_RATE, "embedding_lr_scale": 1.0}
-ALONE_COST, BESIDE_COST = 3, 2  # shares of the time that is for the labels
-BESIDE_SHARE = BESIDE_COST / (ALONE_COST + BESIDE_COST)
 ADAPTATION_EPOCHS, MIN_ADAPTATION_EPOCHS = 6.0, 2.0
 ADAPTATION_SHARE = 0.4  # of the time for the labels, at most
 ADAPTATION_LR_SCALE = 2.0  # an encoder with minutes of pretraining adapts at a higher rate than one with days
@@ -108,28 +102,16 @@ def transfer_task(
 
 
 def scaled_word_vectors(run: Path, words: Sequence[str]) -> np.ndarray:
-    """The vectors of a run for these words, as long as a BiLSTM takes them best. Of pieces of words, those have one that are whole words."""
-    vectors = initial_word_vectors(str(run), [word.removeprefix(SPACE_BEFORE) for word in words])
+    """The vectors of a run for these words, as long as a BiLSTM takes them best."""
+    vectors = initial_word_vectors(str(run), words)
     is_known = vectors.any(1)
     return vectors * np.float32(BILSTM_WORD_DEVIATION / max(vectors[is_known].std(), 1e-12) if is_known.any() else 1.0)
 
 
 def plan_finetuning(
-    model: str, example_kind: str, task_with: TaskMaker, data: LabelledSplits, seconds: float, seed: int, is_new: bool, has_words: bool = False
-) -> RunPlan:
-    """`is_new` says that the encoder was pretrained for minutes, and not elsewhere for days; `has_words`, that there are word vectors to read beside
-    it, which is tried as well."""
-    if not has_words or example_kind not in TEXT_KINDS:
-        return plan_alone(model, example_kind, task_with, data, seconds, seed, is_new)
-    plan = plan_alone(model, example_kind, task_with, data, seconds * (1 - BESIDE_SHARE), seed, is_new)
-    plan["training"]["budget"] = f"{seconds:.3f}s"
-    return {**plan, "beside": BESIDE}
-
-
-def plan_alone(
     model: str, example_kind: str, task_with: TaskMaker, data: LabelledSplits, seconds: float, seed: int, is_new: bool
-) -> RunPlan:  # fmt: skip
-    """How the encoder learns by itself, or, if it is ELMo, below a BiLSTM."""
+) -> RunPlan:
+    """`is_new` says that the encoder was pretrained for minutes, and not elsewhere for days."""
     task = task_with("full")
     if task.model.default_layers:
         return plan_frozen(model, example_kind, task_with, data, seconds, seed)

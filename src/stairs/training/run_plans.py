@@ -47,7 +47,6 @@ class RunPlan(TypedDict, total=False):
     transfer: TransferMode  # of a pretrained encoder
     insert: Insert  # where its layers go, if not to a head
     candidates: dict[str, PlannedOptions]  # ways to train that are tried, and what each has of its own; the best on the validation examples is kept
-    beside: PlannedOptions  # of one more way: a head on the frozen encoder beside word vectors
     examples: int  # of the train split that are learnt from
     validation: int
     training: PlannedOptions

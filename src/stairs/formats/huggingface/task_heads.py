@@ -52,8 +52,7 @@ def exported_head(task: Task) -> OutputLayer | None:
     if isinstance(task, BiEncoder):
         raise Unsupported("this bi-encoder compares two vectors and has no output layer on bert; convert it to sentence-transformers")
     if task.feature_extractor.reads_words or task.feature_extractor.layers not in (None, [task.model.depth - 1]):
-        extractor = task.feature_extractor
-        what = "a BiLSTM" if extractor.has_bilstm else "word vectors as well" if extractor.reads_words else "other layers than the last"
+        what = "a BiLSTM" if task.feature_extractor.reads_words else "other layers than the last"
         raise Unsupported(f"this {task.name} reads {what}, which transformers has no counterpart for; tune it without --insert and --layers")
     if task.transfer.crf:
         raise Unsupported("this tag run finds its tags with a CRF, which transformers has no counterpart for; tune it without --crf")

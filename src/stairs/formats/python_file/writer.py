@@ -42,6 +42,8 @@ def writable_classifier(task: Task) -> Classifier:
     if not isinstance(task, TfidfClassifier | NGramClassifier | VectorClassifier) or task.example_kind != "classify":
         kind = f"a {task.name} run of {task.model_name}"
         raise Unsupported(f"{kind} cannot be written as a Python file, only tfidf, n-gram and vector classifiers; {other}")
+    if isinstance(task, VectorClassifier) and task.encoder is not None:
+        raise Unsupported(f"this run reads {task.model_name} beside its word vectors, for which a Python file has no place; {other}")
     if isinstance(task, VectorClassifier) and task.model.has_subwords:
         raise Unsupported(f"the vectors of this run are made of character n-grams, for which a Python file has no place; {other}")
     if type(tokenizer) is not Tokenizer or tokenizer.kind != "words":

@@ -9,9 +9,6 @@ if TYPE_CHECKING:
 
 REFERENCE_WIDTH = 768  # of the model that the learning rates below were found for
 FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
-# Of a head and the word vectors that a frozen encoder stands beside, all of them means over a text. ELMo, two folds of the embedded docstrings: 0.560
-# with 0.004, 0.595 with 0.01, 0.623 with 0.03, 0.627 with 0.06, 0.581 with 0.1.
-BESIDE_RATE = 0.04
 MIN_UPDATES = 200  # 500 tagged sentences and MiniLM: accuracy 0.772 after 45 updates, 0.921 after 150, 0.932 after 300, 0.929 after 345
 
 
@@ -26,7 +23,7 @@ class TrainingDefaults(TypedDict):
 def default_learning_rate(model: "Model", transfer: TransferOptions) -> float:
     """The peak learning rate: the paper's for an encoder as wide as the paper's, larger for a narrower one."""
     if not transfer.trains_encoder:
-        return BESIDE_RATE if transfer.insert == "beside" else HEAD_RATE
+        return HEAD_RATE
     if transfer.transfer == "scratch" and model.learns_by == "gradient":
         return model.learning_rate
     if not model.is_transformer:

@@ -8,9 +8,8 @@ s starts at 0 and gamma at 1. Their learning rate is `mix_lr_scale` times the he
 With `mix_norm` each h_k,j is layer-normalized first, as the paper does where it helps. The layers of a frozen encoder are always standardized before
 they are mixed.
 
-The mix goes to the head as it is or beside word vectors, or to a BiLSTM over word vectors:
+The mix goes to the head as it is, or to a BiLSTM over word vectors:
 
-    --insert beside    [w_k, mixed_k] -> head: word vectors that are tuned with the head, as fastText's are
     --insert input     [w_k, mixed_k] -> BiLSTM -> head
     --insert output    w_k -> BiLSTM, [h_k, mixed_k] -> head
     --insert both      both, each with a mix of its own
@@ -114,7 +113,7 @@ class ScalarMix(nn.Module):
 
 
 class FeatureExtractor(nn.Module):
-    """From a batch to what a head reads of each token, (B, T, `width`). `words` are those that there are vectors for, `token_text` spells an id.
+    """From a batch to what a head reads of each token, (B, T, `width`). `words` are those that the BiLSTM has vectors for, `token_text` spells an id.
 
     Where a head reads a mix, the layers come side by side, (B, T, layers * `width`). The task pools each, and `mix_layers` adds them up; pooling is
     linear, so the order does not matter, and pooled layers can be cached. A BiLSTM reads tokens, so for it those of each layer are cached."""
@@ -136,18 +135,12 @@ class FeatureExtractor(nn.Module):
         self.width = input_width
         if self.reads_words:
             self.words = nn.Embedding(len(words) + 1, transfer.word_width or WORD_WIDTH)
-            self.width = self.words.embedding_dim + input_width
-        if self.has_bilstm:
-            self.bilstm = Bidirectional("lstm", self.width, transfer.bilstm_width)
+            self.bilstm = Bidirectional("lstm", self.words.embedding_dim + input_width, transfer.bilstm_width)
             self.width = transfer.bilstm_width + output_width
 
     @property
     def reads_words(self) -> bool:
         return self.insert != "head"
-
-    @property
-    def has_bilstm(self) -> bool:
-        return self.insert not in ("head", "beside")
 
     @property
     def mixes_for_head(self) -> bool:
@@ -171,11 +164,9 @@ class FeatureExtractor(nn.Module):
         return model.encode(batch) if self.layers is None else model.hidden_states(batch)[self.layers[0]]
 
     def read(self, vectors: Tensor, batch: Batch) -> Tensor:
-        """Word vectors beside what the encoder gives for the words, or what the BiLSTM makes of both."""
+        """What the BiLSTM makes of the words and of what the encoder gives for them."""
         mixed = [mix(self.split_layers(vectors)).flatten(-2) for mix in self.mixes] or [vectors.float()]
         x = self.words(self.word_rows(batch))
-        if self.insert == "beside":
-            return torch.cat([x, mixed[0]], -1)
         if self.insert in ("input", "both"):
             x = torch.cat([x, self.dropout(mixed[0])], -1)
         hidden: Tensor = self.bilstm(self.dropout(x), batch.real)
