@@ -35,6 +35,11 @@ def test_long_names_are_broken_and_make_no_stair_deeper_than_another():
     assert abs((result[0]["x2"] - result[0]["x"]) - (result[1]["x2"] - result[1]["x"])) < 1e-9
 
 
+def test_an_encoder_that_is_read_beside_words_is_marked():
+    result = blocks(staircase([row("gpt", 0.7, 0), {**row("bert", 0.8, 0), "insert": "beside"}, {**row("elmo", 0.8, 0), "insert": "input"}]))
+    assert [one["name"] for one in result] == [["gpt"], ["bert", "+ words"], ["elmo"]]
+
+
 def test_the_frontier_is_of_steps_that_beat_all_cheaper_ones():
     assert pareto_front(ROWS) == {"ngram", "tfidf", "gpt", "elmo"}
     assert pareto_front([row("a", 0.5, 1), row("b", 0.5, 2), row("c", 0.6, 1)]) == {"c"}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stairs.comparison.messages import advice
-from stairs.web.opened_climb import MAX_REPORT_BYTES, OpenedClimb
+from stairs.web.opened_climb import MAX_REPORT_BYTES, OpenedClimb, check_row
 from stairs.web.shelf import Shelf, find_folders
 from tests.web.explorer_runs import TRICK, climb, scored_row
 
@@ -94,6 +94,14 @@ def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(
     shelf.refresh()
     assert list(shelf.runs)[-1] == f"classify-{TRICK}" == shelf.climb_summary("hill")["rows"][1]["runs"][0]
     assert OpenedClimb(tmp_path / "none", "none").runs() == []
+
+
+def test_an_encoder_that_is_read_beside_words_says_so_and_names_its_runs():
+    texts = {"en": "read beside", "zh": "一起使用"}
+    row = check_row(scored_row("bert", 0.8, 1.0, alone_run="classify-bert-alone", pretrained_run="masked", beside_words=texts, insert="beside"))
+    assert row["runs"] == ["classify-bert", "classify-bert-alone", "masked"] and row["beside_words"] == texts and row["insert"] == "beside"
+    with pytest.raises(TypeError):
+        check_row(scored_row("bert", 0.8, 1.0, beside_words={"en": 1, "zh": 2}))
 
 
 def test_climbs_inside_a_folder_are_opened_with_their_runs_and_the_runs_beside_them(tmp_path):

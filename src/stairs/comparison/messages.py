@@ -40,8 +40,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "elsewhere": ("+ pretraining elsewhere", "＋ 别处的预训练"),
     "staircase": ("The staircase", "阶梯"),
     "staircase_see": (
-        "Each stair is a model: its height is its score on the test examples, its depth the CPU time it took to train.",
-        "每一级是一个模型：高度是测试集上的得分，宽度是训练所用的 CPU 时间。",
+        "Each stair is a model: its height is its score on the test examples, its depth the CPU time it took to train. An encoder with + words is "
+        "read beside the word vectors and terms of skipgram.",
+        "每一级是一个模型：高度是测试集上的得分，宽度是训练所用的 CPU 时间。标有 + words 的编码器与 skipgram 的词向量和词项一起使用。",
     ),
     "table": ("Score and cost of each model", "各模型的得分与代价"),
     "table_see": (

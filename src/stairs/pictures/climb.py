@@ -17,6 +17,7 @@ RELIABILITY_SIDE = 180
 LABEL_CURVE_HEIGHT = 220
 MIN_DEPTH, DECADE = 32, 26  # pixels of a stair that costs nothing, and how many more for ten times the seconds
 MAX_NAME_LINES = 4
+BESIDE_WORDS = "+ words"  # below the name of an encoder that is read beside the words of a text
 LINE = FONT_SIZE + 3  # pixels from one line of a name to the next
 FOOT_SHARE = 0.4  # how far the foot of the stairs is below the lowest score, as a share of the range of the scores
 CROWD = 30  # pixels within which points crowd one another
@@ -29,6 +30,7 @@ class ScoredRow(TypedDict, total=False):
     """A model of a climb; without a score it is not drawn."""
 
     model: str
+    insert: str  # "beside", if an encoder is read beside words
     score: Interval
     cpu_seconds: float
     ms_per_text: float
@@ -71,11 +73,13 @@ def staircase(rows: Sequence[ScoredRow], metric: str = "accuracy", recommended: 
     rows = rows_with_score(rows)
     low, high = axis_limits(rows)
     depths = [MIN_DEPTH + DECADE * math.log10(1 + row["cpu_seconds"]) for row in rows]
-    name_widths = [max(map(text_width, line_break_pieces(row["model"])), default=0.0) + 8 for row in rows]
+    remarks = [[BESIDE_WORDS] * (row.get("insert") == "beside") for row in rows]
+    pieces = [[*line_break_pieces(row["model"]), *remark] for row, remark in zip(rows, remarks, strict=True)]
+    name_widths = [max(map(text_width, own), default=0.0) + 8 for own in pieces]
     scale = max([1.0, *(width / depth for width, depth in zip(name_widths, depths, strict=True))])  # the same for all, since depth shows the cost
     stairs, name_lines, x = [], [], 0.0
-    for row, depth in zip(rows, (scale * depth for depth in depths), strict=True):
-        name_lines.append(wrap(row["model"], depth - 4, MAX_NAME_LINES))
+    for row, remark, depth in zip(rows, remarks, (scale * depth for depth in depths), strict=True):
+        name_lines.append([*wrap(row["model"], depth - 4, MAX_NAME_LINES), *remark])
         stairs.append({
             **flatten_row(row), "name": name_lines[-1],
             "x": x, "x2": x + depth, "middle": x + depth / 2, "foot": low, "number": f"{row['score']['value']:.3f}",

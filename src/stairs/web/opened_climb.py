@@ -108,13 +108,16 @@ def check_texts(texts: dict[str, str]) -> dict[str, str]:
 
 
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
-    checked: dict[str, Any] = {"model": shorten_name(row["model"]), "runs": [str(row[name]) for name in ("run", "pretrained_run") if name in row]}
+    runs = [str(row[name]) for name in ("run", "alone_run", "pretrained_run") if name in row]
+    checked: dict[str, Any] = {"model": shorten_name(row["model"]), "runs": runs}
     if "run" not in row:
         reason = "not_tried" if "not_tried" in row else "failed"
         return {**checked, reason: str(row[reason])[:MAX_REASON]}
     checked |= {name: check_number(row[name]) for name in ("cpu_seconds", "seconds", "parameters", "megabytes")}
     checked |= {name: check_number(row[name]) for name in ("training_mb", "answering_mb") if row.get(name) is not None}
     checked["is_adopted"] = bool(row.get("is_adopted"))
+    if "beside_words" in row:
+        checked |= {"insert": "beside", "beside_words": check_texts(row["beside_words"])}
     if "bits_per_character" in row:
         checked["bits"] = check_number(row["bits_per_character"]["value"])
     if "score" in row:

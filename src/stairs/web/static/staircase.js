@@ -97,7 +97,8 @@ function adviceElements(report) {
 
 function tableRow(row, isRecommended) {
   const cell = (text) => make("td", { class: "number" }, text ?? "");
-  const name = make("td", { class: "name" }, row.model, ...row.runs.map(runLink));
+  const remark = row.beside_words ? [make("div", { class: "quiet remark" }, localized(row.beside_words))] : [];
+  const name = make("td", { class: "name" }, row.model, ...row.runs.map(runLink), ...remark);
   const reason = ["not_tried", "failed"].find((one) => one in row);
   if (reason) return make("tr", {}, name, make("td", { class: "quiet", colspan: COLUMNS.length - 1 }, `${label(`climb_${reason}`)}: ${row[reason]}`));
   const { score } = row;
