@@ -21,7 +21,7 @@ from stairs.training.run import Run, fit_once, load
 from stairs.training.run_plans import RunPlan, evenly_spaced, plan_pretraining, planned_task
 
 WORDS_RUN, VECTORS_RUN = "classify-skipgram", "word-vectors-skipgram"
-MAX_SHARE = 0.5  # of the time for the labels
+MAX_SHARE = 0.6  # of the time for the labels
 TIMED_TEXTS = 64  # that are encoded to see what all of them take
 SLOWER_THAN_WORDS = 1.5  # how much longer the fits take than those of `skipgram`, which reads fewer numbers of a text
 

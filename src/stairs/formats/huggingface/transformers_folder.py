@@ -229,7 +229,7 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
         generation = marian_mapping.hf_generation_config(model.config, ids)
     else:
         convertible = "bert, roberta, xlnet, gpt and transformer runs can be converted to huggingface"
-        raise Unsupported(f"{task.model_name} has no counterpart in transformers; {convertible}")
+        raise Unsupported(f"{model.name} has no counterpart in transformers; {convertible}")
     if generation is not None:
         (folder / GENERATION).write_text(json.dumps(generation, indent=2) + "\n", "utf-8")
     (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
