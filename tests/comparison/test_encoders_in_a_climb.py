@@ -12,6 +12,7 @@ from stairs.comparison.models import pretrain
 from stairs.comparison.runner import load_plans, run_climb
 from stairs.errors import BadInput
 from stairs.tasks import VectorClassifier
+from stairs.tasks.paired_evaluation import evaluate_task
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.comparison_data import split_examples
 from stairs.training import finetuning_plans
@@ -197,9 +198,27 @@ def test_an_encoder_is_also_read_beside_the_skipgram_of_the_climb(experiment, qu
     assert task.model_name == model and task.encoder is not None
     if together > alone:
         assert (row["run"], row["insert"], row["alone_run"]) == (f"classify-{model}-beside", "beside", f"classify-{model}")
-        assert f"{words['validation']['value']:.4f}" in row["beside_words"]["en"] and "finetuning_updates" not in row
+        assert "finetuning_updates" not in row
+        assert_its_parts_are_told(experiment, row, words)
     else:
         assert row["run"] == f"classify-{model}" and "beside_words" not in row
+
+
+def assert_its_parts_are_told(experiment, row, words):
+    alone = evaluate_task(load(experiment.out / row["alone_run"]), "classify", "accuracy", experiment.test, ())
+    added = row["score"]["value"] - words["score"]["value"]
+    assert row["alone_score"] == alone.metrics["accuracy"] and row["added_score"]["difference"] == pytest.approx(added)
+    figures = (f"{added:+.4f}", f"{row['alone_score']['value']:.4f}")
+    assert all(figure in row["beside_words"][language] for figure in figures for language in ("en", "zh"))
+
+
+def test_an_encoder_that_is_read_beside_words_says_what_it_adds_to_them(experiment, quick, monkeypatch):
+    monkeypatch.setattr(beside_words, "seconds_needed", lambda experiment, encoder: 0.01)
+    best = {"validation": {"value": 2.0}}
+    monkeypatch.setattr(models, "better_way", lambda alone, beside, experiment: better_way(alone, {**beside, **best}, experiment))
+    words, row = run_climb(experiment, budget=60, models=["skipgram", "gpt"])["rows"]
+    assert row["run"] == "classify-gpt-beside"
+    assert_its_parts_are_told(experiment, row, words)
 
 
 def test_the_better_way_is_the_row_and_both_are_paid_for(experiment, quick):

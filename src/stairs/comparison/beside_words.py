@@ -2,8 +2,8 @@
 
 ELMo's paper puts its vectors beside those of GloVe, and asks what they add. Here an encoder stands beside the `skipgram` of the climb: its mean
 vector of a text is one more part of the linear model that the row `skipgram` is (`tasks/vector_classifier.py`). That takes seconds, and what
-skip-gram cost counts. The encoder also learns the labels by itself; the better of the two on the validation examples is the row of the model, which
-says how the other one did, and how `skipgram` does without the encoder.
+skip-gram cost counts. The encoder also learns the labels by itself; the better of the two on the validation examples is the row of the model. If that
+is this one, the row says how the encoder does by itself and, on the test examples, what it adds to `skipgram`.
 """
 
 import time
@@ -17,6 +17,7 @@ from stairs.comparison.schema import LastLine, Row
 from stairs.models.registry import MODELS
 from stairs.progress import quiet
 from stairs.tasks import Encode, Task, VectorClassifier, WordVectors
+from stairs.tasks.paired_evaluation import PairedOutcomes, evaluate_task
 from stairs.training.run import Run, fit_once, load
 from stairs.training.run_plans import RunPlan, evenly_spaced, plan_pretraining, planned_task
 
@@ -100,3 +101,12 @@ def better_way(alone: Row, beside: Row, experiment: Experiment) -> Row:
     without = validate_run(experiment, words.folder, cast(LastLine, words.metrics()[-1]))["validation"]["value"]
     note = message("beside_words", together=together, alone=by_itself, words=without)
     return {**beside, **both, "alone_run": alone["run"], "transfer": "features", "insert": "beside", "beside_words": note}
+
+
+def evaluate_parts(experiment: Experiment, row: Row, words: Row) -> Row:
+    """On the test examples, the encoder of a row by itself, and what it adds to `words`, the row of `skipgram`."""
+    metric, kind, test = experiment.metric, experiment.example_kind, experiment.test
+    alone = evaluate_task(load(experiment.out / row["alone_run"]), kind, metric, test, ()).metrics[metric]
+    added = PairedOutcomes(metric, kind, test, [row["outcomes"], words["outcomes"]]).difference(0, 1)
+    figures = {"difference": added["difference"], "low": added["low"], "high": added["high"]}
+    return {"alone_score": alone, "added_score": added, "beside_words": message("beside_words_tested", alone=alone["value"], **figures)}

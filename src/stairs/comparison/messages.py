@@ -161,6 +161,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "beside_words": ("read beside the word vectors and terms of skipgram: {together:.4f} on the validation examples; by itself {alone:.4f}, and "
                      "skipgram without it {words:.4f}",
                      "与 skipgram 的词向量和词项一起使用：验证集得分 {together:.4f}；单独使用为 {alone:.4f}，只有 skipgram 时为 {words:.4f}"),
+    "beside_words_tested": ("read beside the word vectors and terms of skipgram, to which it adds {difference:+.4f} (95 % interval {low:+.4f} to "
+                            "{high:+.4f}); by itself it scores {alone:.4f}",
+                            "与 skipgram 的词向量和词项一起使用，使其得分变化 {difference:+.4f}（95 % 置信区间 {low:+.4f} 至 {high:+.4f}）；"
+                            "单独使用时得分 {alone:.4f}"),
     "share": ("time given, used (in updates)", "分配、实际用时（更新占比）"),
     "failed": ("failed", "失败"),
     "nothing": ("There were no labels, so no model is recommended: the one with the fewest bits per character predicts the text best.",

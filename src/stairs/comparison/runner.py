@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from stairs import machine
+from stairs.comparison.beside_words import evaluate_parts
 from stairs.comparison.evaluation import baseline_of, evaluate_run, recommend_first, why_not_learnt
 from stairs.comparison.experiment import LABEL_ANSWERS, SHOWN_EXAMPLES, Experiment, Plans, example_text
 from stairs.comparison.label_curves import add_label_curves
@@ -135,10 +136,13 @@ def run_climb(
 def evaluate_rows(rows: Sequence[Row], experiment: Experiment, observer: Observer, save: Callable[[], None]) -> None:
     """On the test examples, the models that have learnt from the labels; the report is saved after each of them."""
     waiting = [row for row in rows if "metric" in row and "score" not in row and "run" in row]
+    words = next((row for row in rows if row["model"] == "skipgram"), Row())
     if waiting:
         say(f"evaluating {len(waiting)} model{'s' if len(waiting) > 1 else ''} on {len(experiment.test):,} test examples")
     for row in waiting:
         measured = guard(partial(evaluate_run, experiment, experiment.out / row["run"]))
+        if "alone_run" in row and "score" in measured and "outcomes" in words:
+            measured |= guard(partial(evaluate_parts, experiment, {**row, **measured}, words))
         if "failed" in measured:
             row.pop("run")
         row.update(measured)

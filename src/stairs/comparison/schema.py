@@ -55,7 +55,9 @@ class Row(TypedDict, total=False):
     transfer: str
     insert: str  # where the layers of the encoder go, if not to a head alone: "beside" words, or to the "input" of a BiLSTM
     alone_run: str  # the folder of the encoder that learnt the labels by itself, if the one that answers reads it beside words
-    beside_words: LocalizedText  # how it does beside words, by itself, and they without it, on the validation examples
+    alone_score: Interval  # of that run, on the test examples
+    added_score: ComparedOutcomes  # how much better it is beside words than they are without it, on the test examples
+    beside_words: LocalizedText  # the same in words; before the test examples are opened, of the validation examples
     adaptation_updates: int  # of continued pretraining on the texts of the training examples
     validation_errors: dict[str, float]  # of the ways to learn the labels that were tried, if several
     training_examples: int  # how many it learnt from, if there was no time to encode all
