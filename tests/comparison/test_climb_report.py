@@ -120,6 +120,16 @@ def test_the_baseline_is_a_line_of_the_table(report, tmp_path):
     assert "baseline" in report_text(report) and "always the most frequent label" in report_text(report)
 
 
+def test_what_is_said_of_a_model_stands_below_its_figures_across_the_whole_table(report, tmp_path):
+    assert 'class="remark"' not in page(report, tmp_path)
+    report["rows"][0]["training_examples"] = 7
+    report["rows"][1]["beside_words"] = {"en": "it adds nothing", "zh": "没有变化"}
+    shown = page(report, tmp_path)
+    assert '<tr class="chosen remarked"><td>tfidf</td>' in shown and '<tr class="chosen remark"><td colspan="12"><span lang="en">trained on 7 examples' in shown
+    assert '<tr class="remarked"><td>gpt</td>' in shown
+    assert '<tr class="remark"><td colspan="12"><span lang="en">it adds nothing</span><span lang="zh">没有变化</span></td></tr>' in shown
+
+
 def test_how_many_more_labels_would_help(report, tmp_path):
     points = [{"labels": 100 * 2**i, "score": {"value": 0.7 + i / 50, "low": 0.6, "high": 0.9}} for i in range(7)]
     report["label_curves"] = [{"model": "tfidf", "metric": "accuracy", "points": points[:4], "forecasts": points[4:]}]

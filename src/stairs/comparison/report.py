@@ -32,7 +32,8 @@ body { font: 16px/1.5 system-ui, "Noto Sans CJK SC", sans-serif; color: var(--in
 body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem } p { max-width: 48rem } .see { color: var(--faint) }
 table { border-collapse: collapse; font-size: .92rem } th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--line) }
-th:first-child, td:first-child, .words td { text-align: left } tr.chosen { background: var(--good) } td.wrong { background: var(--mark) }
+th:first-child, td:first-child, .words td { text-align: left } tr.remarked td { border-bottom: 0 } tr.remark td { padding-top: 0; font-size: .82rem }
+tr.chosen { background: var(--good) } td.wrong { background: var(--mark) }
 table:not(.words):not(.matrix) td:nth-child(3) { white-space: nowrap }
 figure { margin: 1rem 0; background: #ffffff; padding: .5rem; border-radius: .4rem; overflow-x: auto }
 figure svg { max-width: 100%; height: auto } .wide { overflow-x: auto }
@@ -138,11 +139,16 @@ def table(report: Report, recommended: Sequence[str]) -> str:
     names = ("model", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes", "share")
     rows = [f"<tr>{''.join(f'<th>{bilingual(name)}</th>' for name in names)}</tr>"]
     for row in report["rows"]:
-        mark = ' class="chosen"' if row["model"] in recommended else ""
-        rows.append(f"<tr{mark}>{''.join(cells(row, len(names)))}</tr>")
+        mark, remark = "chosen" * (row["model"] in recommended), "<br>".join(remarks(row))
+        rows.append(table_row("".join(cells(row, len(names))), mark, "remarked" * bool(remark)))
+        rows += [table_row(f'<td colspan="{len(names)}">{remark}</td>', mark, "remark")] if remark else []
     if baseline := report.get("baseline"):
         rows.append(baseline_row(baseline, len(names)))
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'
+
+
+def table_row(content: str, *classes: str) -> str:
+    return f'<tr class="{" ".join(filter(None, classes))}">{content}</tr>'
 
 
 def baseline_row(baseline: ReportBaseline, columns: int) -> str:
@@ -152,11 +158,15 @@ def baseline_row(baseline: ReportBaseline, columns: int) -> str:
     return f'<tr class="baseline"><td>{bilingual("baseline_" + baseline["name"])}</td>{figures}<td colspan="{columns - 3}"></td></tr>'
 
 
+def remarks(row: Row) -> list[str]:
+    """What stands below the figures of a row."""
+    found = [f"{bilingual('not_learnt')}: {language_spans(row['not_learnt'])}"] if "not_learnt" in row else []
+    found += [language_spans(row["beside_words"])] if "beside_words" in row else []
+    return found + ([bilingual("training_examples", count=row["training_examples"])] if "training_examples" in row else [])
+
+
 def cells(row: Row, columns: int) -> Iterable[str]:
-    remarks = [f"{bilingual('not_learnt')}: {language_spans(row['not_learnt'])}"] if "not_learnt" in row else []
-    remarks += [language_spans(row["beside_words"])] if "beside_words" in row else []
-    remarks += [bilingual("training_examples", count=row["training_examples"])] if "training_examples" in row else []
-    yield f"<td>{escape(row['model'])}{''.join(f'<br><small>{remark}</small>' for remark in remarks)}</td>"
+    yield f"<td>{escape(row['model'])}</td>"
     if "run" not in row:
         reason, sentence = ("not_tried", row["not_tried"]) if "not_tried" in row else ("failed", row["failed"])
         yield f'<td colspan="{columns - 1}">{bilingual(reason)}: {escape(sentence)}</td>'
