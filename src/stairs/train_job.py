@@ -3,13 +3,11 @@
 Everything that can be refused is refused before torch is imported and before a byte of the corpus is read.
 """
 
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -21,9 +19,10 @@ from stairs.keywords import as_paths, make, name_from, names_of, refuse_unknown,
 from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, LABEL_MODELS, PAIR_MODELS, SIZES, TRANSLATION_MODELS
 from stairs.models.settings.common import ModelConfig
 from stairs.progress import say
-from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
+from stairs.text.input_options import CorpusOptions, TokenizerOptions
+from stairs.train_recipe import recipe_for
 from stairs.training.options import INCOMPATIBLE, TrainingOptions
-from stairs.training.recipe import MASKED_MODELS, MIN_TOKENS, MUCH_TEXT, VOCABULARY, Recipe, choose_recipe, recipe_of_size
+from stairs.training.recipe import Recipe, recipe_of_size
 from stairs.training.run import RUN_FILE, check_run
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 Built = TypeVar("Built")
-SHAPE = ("width", "heads", "layers", "hidden", "filters", "order")  # who gives one of these describes a model of their own
-NUMBER_NAME_WORDS = 64  # about so many different words are in the names of numbers
 
 
 class TrainedRun(NamedTuple):
@@ -174,7 +171,7 @@ class TrainJob:
     def with_recipe(self) -> tuple["TrainJob", Recipe]:
         """The job with what it leaves open filled in (size, batch, vocabulary, optimizer, dropout, masking), and the recipe that decided it. A run
         that exists, or one whose weights it starts from, keeps its own."""
-        recipe = self.recipe()
+        recipe = recipe_for(self)
         given = {name for name, value in self.training.items() if value != "auto"}
         excluded = {**INCOMPATIBLE, "warmup": ("warmup_steps",)}
         given |= {other for name, others in excluded.items() if self.training.get(name) for other in others}
@@ -185,65 +182,6 @@ class TrainJob:
         if tokenizing.vocab_size is None and tokenizing.tokenizer in (None, DEFAULT_TOKENIZER[self.model]):
             tokenizing = replace(tokenizing, vocab_size=recipe.vocab_size)
         return replace(self, size=recipe.size, training=training, tokenizing=tokenizing, settings={**recipe.settings, **self.settings}), recipe
-
-    def recipe(self) -> Recipe:
-        size = None if self.size == "auto" else self.size
-        init_from = self.options.init_from
-        source = self.folder if os.path.exists(self.folder / RUN_FILE) else Path(init_from) if init_from else None
-        if source is not None:
-            from stairs.training.run import Run
-
-            known = Run(source).settings.get("recipe")
-            restore: Callable[..., Recipe] = Recipe
-            return restore(**known) if known and size in (None, known["size"]) else recipe_of_size(self.model, size or "mini")
-        has_own_shape = any(name in self.settings for name in SHAPE if name in SIZES[self.model].get("nano", ()))
-        if not self.options.is_timed or has_own_shape or self.model not in MIN_TOKENS or size == "paper" or self.computes_elsewhere():
-            return recipe_of_size(self.model, size or "mini")
-        self.validated_options()  # refuses what the model has no use for before anything is measured or said
-        from stairs import machine
-
-        recipe = choose_recipe(
-            self.model, self.options.budget_seconds, self.characters(), machine.gigaflops(self.options.threads),
-            bf16=self.options.precision != "fp32" and machine.has_bf16(), vocabulary=self.known_vocabulary(), size=size,
-        )  # fmt: skip
-        say(recipe.reason)
-        return recipe
-
-    def known_vocabulary(self) -> int | None:
-        """The vocabulary size, where there is nothing to choose: Chinese pairs need a token for each of their characters, and Chinese text has not
-        many more of them."""
-        if self.tokenizing.tokenizer is None and self.has_number_names:
-            return NUMBER_NAME_WORDS
-        is_chinese = self.has_chinese_pairs or (self.model in MASKED_MODELS and self.has_much_chinese)
-        return self.tokenizing.vocab_size or (VOCABULARY[DEFAULT_TOKENIZER[self.model]] if is_chinese else None)
-
-    @property
-    def has_much_chinese(self) -> bool:
-        """Whether a long corpus is Chinese, by its first documents."""
-        if (self.characters() or 0) < MUCH_TEXT:
-            return False
-        from stairs.text.corpus.corpus import open_corpus
-        from stairs.text.language import SAMPLED_EXAMPLES, language_of
-
-        return language_of(list(islice(open_corpus(self.corpus, self.reading).documents(), SAMPLED_EXAMPLES))) == "zh"
-
-    def computes_elsewhere(self) -> bool:
-        """On a GPU, or on many machines, which would have to agree: the probe of one processor says nothing about those."""
-        import torch
-
-        device = self.options.device
-        return int(os.environ.get("WORLD_SIZE", "1")) > 1 or device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
-
-    def characters(self) -> int | None:
-        """Of the pairs; of a corpus about so many, from the sizes of its files, and None for stdin, which can be read only once, and for the
-        embedded prose."""
-        if self.pairs:
-            return sum(len(pair.source) + len(pair.target) for pair in self.translations)
-        if "-" in self.corpus or is_embedded(self.corpus):
-            return None
-        from stairs.text.corpus.corpus import open_corpus
-
-        return round(text_bytes(open_corpus(self.corpus, self.reading)))
 
     def validated_options(self) -> TrainingOptions:
         """How the model is trained; refuses options that it has no use for."""
