@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from stairs.tasks.classifier import word_tokenizer
 from stairs.tasks.crf_tagger import CrfTagger
 from stairs.tasks.hmm_tagger import HmmTagger
+from stairs.tasks.linear_mixture import Mixture
 from stairs.tasks.ngram_classifier import NGramClassifier
 from stairs.tasks.tfidf_choice import DEFAULT_CHOICE, TfidfChoice
 from stairs.tasks.tfidf_classifier import TfidfClassifier
@@ -50,12 +51,12 @@ def ours_tfidf(data: Splits, sources: Sources) -> Predict:
 
 def ours_tfidf_default(data: Splits, sources: Sources) -> Predict:
     """One fit, with what is the default where nothing can be chosen."""
-    return TfidfClassifier.train(data.train, word_tokenizer(data.train), choice=DEFAULT_CHOICE).predict_examples
+    return TfidfClassifier.train(data.train, word_tokenizer(data.train), mixture=Mixture((DEFAULT_CHOICE,))).predict_examples
 
 
 def ours_tfidf_words(data: Splits, sources: Sources) -> Predict:
     """One fit of words alone and in pairs, without characters: the quickest."""
-    return TfidfClassifier.train(data.train, word_tokenizer(data.train), choice=WORDS_ALONE).predict_examples
+    return TfidfClassifier.train(data.train, word_tokenizer(data.train), mixture=WORDS_ALONE).predict_examples
 
 
 def ours_ngram(data: Splits, sources: Sources) -> Predict:
@@ -104,7 +105,7 @@ OURS: dict[str, dict[str, Fit]] = {
     "compare": {"tfidf": ours_pairs, **MINILM},
     "tag": {"hmm": ours_hmm, "crf": ours_crf},
 }  # fmt: skip
-WORDS_ALONE = TfidfChoice(words=2, characters=False, by_ratio=True, c=4.0)
+WORDS_ALONE = Mixture((TfidfChoice(words=2, characters=False, by_ratio=True, c=4.0),))
 WARM_UP = 200  # examples of each split that are learnt first, so that no import and no compilation is counted
 
 

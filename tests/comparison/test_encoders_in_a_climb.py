@@ -199,12 +199,12 @@ def test_an_encoder_is_also_read_beside_the_skipgram_of_the_climb(experiment, qu
     if together > alone:
         assert (row["run"], row["insert"], row["alone_run"]) == (f"classify-{model}-beside", "beside", f"classify-{model}")
         assert "finetuning_updates" not in row
-        assert_its_parts_are_told(experiment, row, words)
+        assert_report_says_what_the_encoder_adds(experiment, row, words)
     else:
         assert row["run"] == f"classify-{model}" and "beside_words" not in row
 
 
-def assert_its_parts_are_told(experiment, row, words):
+def assert_report_says_what_the_encoder_adds(experiment, row, words):
     alone = evaluate_task(load(experiment.out / row["alone_run"]), "classify", "accuracy", experiment.test, ())
     added = row["score"]["value"] - words["score"]["value"]
     assert row["alone_score"] == alone.metrics["accuracy"] and row["added_score"]["difference"] == pytest.approx(added)
@@ -218,7 +218,7 @@ def test_an_encoder_that_is_read_beside_words_says_what_it_adds_to_them(experime
     monkeypatch.setattr(models, "better_way", lambda alone, beside, experiment: better_way(alone, {**beside, **best}, experiment))
     words, row = run_climb(experiment, budget=60, models=["skipgram", "gpt"])["rows"]
     assert row["run"] == "classify-gpt-beside"
-    assert_its_parts_are_told(experiment, row, words)
+    assert_report_says_what_the_encoder_adds(experiment, row, words)
 
 
 def test_the_better_way_is_the_row_and_both_are_paid_for(experiment, quick):

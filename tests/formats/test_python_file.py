@@ -15,6 +15,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.formats.python_file import writer
 from stairs.tasks import NextToken, NGramClassifier, TfidfClassifier, VectorClassifier
 from stairs.tasks.classifier import word_tokenizer
+from stairs.tasks.linear_mixture import Mixture
 from stairs.tasks.tfidf_choice import TfidfChoice
 from stairs.tasks.vector_choice import VectorChoice
 from stairs.text.examples import LabelledText
@@ -47,9 +48,9 @@ def trained(name: str):
     if name == "vectors":
         return learned_vectors()
     if name == "tuned vectors":
-        return VectorClassifier.train(EXAMPLES, vectors(), choice=VectorChoice(words=2, characters=True, c=4.0))
+        return VectorClassifier.train(EXAMPLES, vectors(), mixture=Mixture((VectorChoice(words=2, characters=True, c=4.0),)))
     if name == "tfidf of words":
-        return TfidfClassifier.train(EXAMPLES, word_tokenizer(EXAMPLES), choice=TfidfChoice(words=3, characters=False))
+        return TfidfClassifier.train(EXAMPLES, word_tokenizer(EXAMPLES), mixture=Mixture((TfidfChoice(words=3, characters=False),)))
     return {"tfidf": TfidfClassifier, "ngram": NGramClassifier}[name].train(EXAMPLES, word_tokenizer(EXAMPLES))
 
 

@@ -11,6 +11,7 @@ from stairs.formats.python_file.writer import writable_classifier
 from stairs.models import MODELS
 from stairs.models.settings import make_config
 from stairs.tasks import TASKS, BidirectionalLM, Encode
+from stairs.tasks.linear_mixture import Mixture
 from stairs.tasks.vector_choice import VectorChoice
 from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.tasks.word_vectors import WordVectors
@@ -89,7 +90,7 @@ def mixed_examples(count, seed):
 
 def test_words_without_a_vector_count_where_held_out_examples_say_so(tmp_path):
     task = VectorClassifier.train(mixed_examples(120, 0), vectors(), mixed_examples(60, 1))
-    assert task.choice["words"] and task.choice["held_out"] == 60 and task.choice["accuracy"] == 1.0
+    assert task.tfidf is not None and task.choice["held_out"] == 60 and task.choice["accuracy"] == 1.0
     texts = ["a zesty film", "a murky story", "a fine film", "难看", ""] * 5  # many are looked up at once
     assert task.predict_labels(texts)[:4] == ["good", "bad", "good", "bad"], "a word that no label showed keeps what its vector says"
     task.save(tmp_path)
@@ -100,9 +101,16 @@ def test_words_without_a_vector_count_where_held_out_examples_say_so(tmp_path):
 
 def test_the_mean_alone_is_read_where_no_word_needs_more():
     given = VectorChoice(c=2.0)
-    task = VectorClassifier.train(mixed_examples(120, 0), vectors(), choice=given)
-    assert task.tfidf is None and VectorChoice(**task.choice) == given
-    assert VectorClassifier.train(examples(), vectors()).choice == vars(VectorChoice()), "too few choose nothing"
+    task = VectorClassifier.train(mixed_examples(120, 0), vectors(), mixture=Mixture((given,)))
+    assert task.tfidf is None and Mixture.from_settings(task.choice, VectorChoice) == Mixture((given,))
+    assert VectorClassifier.train(examples(), vectors()).choice == Mixture((VectorChoice(),)).settings, "too few choose nothing"
+
+
+def test_a_mixture_is_the_sum_of_its_fits():
+    fits, data = (VectorChoice(c=2.0), VectorChoice(words=2, characters=True, c=4.0, mean_length=0.5)), mixed_examples(120, 0)
+    texts = ["a zesty film", "a fine story", ""]
+    both, *parts = (VectorClassifier.train(data, vectors(), mixture=own) for own in (Mixture(fits, (0.25, 2.0)), *(Mixture((fit,)) for fit in fits)))
+    np.testing.assert_allclose(both.scores(texts), 0.25 * parts[0].scores(texts) + 2.0 * parts[1].scores(texts), atol=1e-5)
 
 
 def small_encoder(kind="bert"):

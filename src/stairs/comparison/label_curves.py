@@ -3,13 +3,13 @@
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
 
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.messages import message
 from stairs.comparison.schema import LabelCurve, LocalizedText, Report, Row
 from stairs.tasks.classifier import Classifier, word_tokenizer
 from stairs.tasks.label_curve import MIN_LABELS, SHARES, Learner, Predictor, extrapolate, measure_curve, measured_points
+from stairs.tasks.linear_mixture import Mixture
 from stairs.tasks.ngram_classifier import NGramClassifier
 from stairs.tasks.out_of_fold import FOLDS
 from stairs.tasks.tfidf_choice import DEFAULT_CHOICE, TfidfChoice
@@ -72,17 +72,17 @@ def curve_of(
 def learner(task: object, experiment: Experiment) -> Learner | None:
     """How the classifier of a run learns from other labels; None for one with an encoder, which takes too long to be repeated."""
     if isinstance(task, TfidfClassifier):
-        return partial(tfidf_learner, choice=TfidfChoice(**cast("dict[str, Any]", task.choice)))
+        return partial(tfidf_learner, mixture=Mixture.from_settings(task.choice, TfidfChoice))
     if isinstance(task, NGramClassifier):
         return lambda examples: predictor(NGramClassifier.train(examples, word_tokenizer(examples), experiment.order))
     if isinstance(task, VectorClassifier) and task.encoder is None:
-        vector_choice = VectorChoice(**cast("dict[str, Any]", task.choice))
-        return lambda examples: predictor(VectorClassifier.train(examples, task.words, choice=vector_choice))
+        vector_mixture = Mixture.from_settings(task.choice, VectorChoice)
+        return lambda examples: predictor(VectorClassifier.train(examples, task.words, mixture=vector_mixture))
     return None
 
 
-def tfidf_learner(examples: Sequence[LabelledText], choice: TfidfChoice = DEFAULT_CHOICE) -> Predictor:
-    return predictor(TfidfClassifier.train(examples, word_tokenizer(examples), choice=choice))
+def tfidf_learner(examples: Sequence[LabelledText], mixture: Mixture[TfidfChoice] | None = None) -> Predictor:
+    return predictor(TfidfClassifier.train(examples, word_tokenizer(examples), mixture=mixture or Mixture((DEFAULT_CHOICE,))))
 
 
 def predictor(classifier: Classifier) -> Predictor:

@@ -1,24 +1,26 @@
-"""Which terms, scale and regularisation a TF-IDF classifier gets: those that give held-out examples the right label most often.
+"""Which terms, scale and regularisation a TF-IDF classifier gets, by held-out examples.
 
     terms    words, up to two or three in a row, with n-grams of characters within words or without
     scale    all alike; or by how unlike the labels are in a term, which is known before anything is fitted (after Wang & Manning 2012, "Baselines and
              Bigrams", whose log-count ratios are those of two labels):   max over labels of |ln P(term | label) / P(term | other labels)|
-    C        the weight of the errors against that of large weights, tried around the best of the above
+    C        the weight of the errors against that of large weights
 
-Held out are the validation examples, or, where there are none, folds of the training examples. Then the probabilities are tempered: all scores are
-multiplied by the one number that makes the held-out labels most probable. The fits are those of liblinear, by dual coordinate descent (Yu, Huang &
-Lin 2011), a tenth of a second each for 10,000 short texts; of several labels, each is one against the others.
+The terms are those of the fit that makes the labels of held-out examples the most probable; the fits with these terms are mixed
+(`linear_mixture.py`). Held out are the validation examples, or, where there are none, folds of the training examples. The fits are those of
+liblinear, by dual coordinate descent (Yu, Huang & Lin 2011), a tenth of a second each for 10,000 short texts; of several labels, each is one against
+the others.
 
 Departures: the ratios count texts that have a term, and the scaled features keep their TF-IDF; Wang & Manning's are 0 or 1.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from stairs.progress import say
+from stairs.tasks.linear_mixture import Mixture, mix, temper
 from stairs.tasks.out_of_fold import fold_numbers
 from stairs.tasks.parts.term_counts import count_terms
 from stairs.tasks.parts.tfidf import CHARACTERS, TermKinds, Tfidf, inverse_frequencies, weigh_counts
@@ -31,38 +33,32 @@ if TYPE_CHECKING:
 EVERY_KIND = TermKinds(words=3, characters=True, min_texts=2)
 MAX_TRAINED, MAX_HELD_OUT = 20_000, 2_000  # examples of one trial; folds are held out until there are so many
 MIN_EXAMPLES = 50  # fewer choose nothing
-MIN_TEMPERED = 200  # held-out examples, without which a temperature would be a guess
 TOLERANCE, MAX_ITERATIONS = 0.01, 200  # of liblinear
-TEMPERATURES = np.exp(np.linspace(np.log(0.25), np.log(4.0), 41))
 
 
 @dataclass(frozen=True)
 class TfidfChoice:
-    """What is stored in the config of a run."""
+    """How one fit is made."""
 
     words: int = 2  # in a row, at most
     characters: bool = True  # n-grams of characters within words, too
     by_ratio: bool = False  # terms count the more, the more unlike the labels are in them
     c: float = 8.0
-    temperature: float = 1.0  # that all scores are multiplied with
-    accuracy: float | None = None  # of the held-out examples
-    held_out: int = 0  # examples
-    trials: int = 0
+
+    @property
+    def reads(self) -> str:
+        words = f"words and up to {self.words} in a row" if self.words > 1 else "words"
+        return f"tfidf counts {words}{', and the characters within words' * self.characters}"
 
     @property
     def sentence(self) -> str:
-        words = f"words and up to {self.words} in a row" if self.words > 1 else "words"
-        terms = f"{words}{', and the characters within words' * self.characters}"
-        scale = "the more weight the more unlike the labels are in a term" if self.by_ratio else "no term with more weight than another"
-        why = f"best of {self.trials} trials, {self.accuracy:.4f} of {self.held_out:,} held-out examples right" if self.trials else "the default"
-        return f"tfidf counts {terms}; {scale}; C = {self.c:g} ({why})"
+        return f"C = {self.c:g}{', terms weighted by how unlike the labels are in them' * self.by_ratio}"
 
 
 C = TypeVar("C", bound=TfidfChoice)
 DEFAULT_CHOICE = TfidfChoice()
 TERMS = [TfidfChoice(1, True), TfidfChoice(2, False), TfidfChoice(2, True), TfidfChoice(3, True)]
-FIRST_TRIALS = [choice for terms in TERMS for choice in (replace(terms, by_ratio=True, c=4.0), terms)]
-MORE_C = (1 / 8, 1 / 4, 1 / 2, 2.0, 4.0)  # times that of the best trial
+TRIALS = [choice for terms in TERMS for choice in (replace(terms, by_ratio=True, c=4.0), terms)]
 
 
 class Linear(NamedTuple):
@@ -73,6 +69,9 @@ class Linear(NamedTuple):
         scores: np.ndarray = np.asarray(features @ self.weight.T) + self.bias
         return scores
 
+    def times(self, number: float) -> "Linear":
+        return Linear(self.weight * number, self.bias * number)
+
 
 class HeldOut(NamedTuple):
     """The rows to fit on, and those to predict with what was fitted."""
@@ -81,23 +80,17 @@ class HeldOut(NamedTuple):
     predicted: np.ndarray
 
 
-class Trial(NamedTuple, Generic[C]):
-    accuracy: float
-    loss: float
-    choice: C
-
-
 class TermTable:
-    """All terms of the training texts, or those of a `choice`, and how often each of these texts, and then each validation text, has them; candidates
-    take some of the terms. `numbers` are those of the labels, training examples first."""
+    """All terms of the training texts, or those of a `mixture`, and how often each of these texts, and then each validation text, has them; fits take
+    some of the terms. `numbers` are those of the labels, training examples first."""
 
     def __init__(
         self, examples: Sequence[LabelledText], labels: list[str], tokenizer: Tokenizer, validation: Sequence[LabelledText],
-        choice: TfidfChoice | None,
+        mixture: "Mixture[C] | None",
     ) -> None:  # fmt: skip
-        kinds = EVERY_KIND if choice is None else EVERY_KIND._replace(words=choice.words, characters=choice.characters)
+        kinds = EVERY_KIND if mixture is None else EVERY_KIND._replace(words=mixture.widest.words, characters=mixture.widest.characters)
         known = [example for example in validation if example.label in labels]
-        self.validation = known if len(known) >= MIN_EXAMPLES and choice is None else []  # a handful chooses less well than folds
+        self.validation = known if len(known) >= MIN_EXAMPLES and mixture is None else []  # a handful chooses less well than folds
         self.terms, counts = count_terms(tokenizer, [example.text for example in examples], kinds)
         self.examples, self.labels, self.tokenizer, self.idf = examples, labels, tokenizer, inverse_frequencies(counts)
         self.sizes = np.array([0 if term.startswith(CHARACTERS) else term.count(" ") + 1 for term in self.terms])  # in words, 0 for characters
@@ -107,6 +100,7 @@ class TermTable:
             more = Tfidf(tokenizer, self.terms, self.idf).count([example.text for example in self.validation])
             self.counts = counts.append(more)
         self.known_features: dict[tuple[int, bool], csr_matrix] = {}
+        self.known_fits: dict[TfidfChoice, Linear] = {}  # on all training examples
 
     def columns(self, choice: TfidfChoice) -> np.ndarray:
         """Which of the terms are chosen, (terms,) bool."""
@@ -126,8 +120,15 @@ class TermTable:
         return fit_linear(self.features(choice)[rows], self.numbers[rows], len(self.labels), choice)
 
     def fit_training(self, choice: TfidfChoice) -> Linear:
-        """From all training examples, tempered."""
-        return Linear(*(part * choice.temperature for part in self.fit(choice, np.arange(len(self.examples)))))
+        """On all training examples; the trials may have made this fit already."""
+        if choice not in self.known_fits:
+            self.known_fits[choice] = self.fit(choice, np.arange(len(self.examples)))
+        return self.known_fits[choice]
+
+    def fit_mixture(self, mixture: "Mixture[TfidfChoice]") -> Linear:
+        """One linear function: the sum of its fits, by their weights."""
+        fits = [self.fit_training(fit).times(weight) for fit, weight in zip(mixture.fits, mixture.weights, strict=True)]
+        return Linear(*(np.sum(parts, 0) for parts in zip(*fits, strict=True)))
 
     def tfidf(self, choice: TfidfChoice) -> Tfidf:
         """Of the chosen terms, as precise as it is stored."""
@@ -146,28 +147,23 @@ class TermTable:
                 parts.append(HeldOut(spread(outside), inside))
         return parts
 
-    def choose(self, first_trials: Sequence[C], more_c: Sequence[float], default: C) -> C:
-        """The best of some trials on held-out examples, then of other values of C; the default if there are too few examples."""
+    def choose(self, trials: Sequence[C], default: C) -> "Mixture[C]":
+        """The fits with the terms of that which makes the held-out labels the most probable, mixed; the default if there are too few examples."""
         parts = self.held_out()
         if not parts:
-            return default
+            return Mixture((default,))
         gold = self.numbers[np.concatenate([part.predicted for part in parts])]
+        scores = {choice: np.concatenate([self.held_out_scores(choice, part) for part in parts]) for choice in trials}
+        best = min(trials, key=lambda choice: temper(scores[choice], gold)[0])
+        mixed = [choice for choice in trials if not choice.words or (choice.words, choice.characters) == (best.words, best.characters)]
+        mixture = replace(mix(mixed, [scores[choice] for choice in mixed], gold), trials=len(trials))
+        say(mixture.sentence)
+        return mixture
 
-        def try_out(choice: C) -> Trial[C]:
-            scores = np.concatenate([self.fit(choice, part.fitted).scores(self.features(choice)[part.predicted]) for part in parts])
-            accuracy, (loss, temperature) = float((scores.argmax(1) == gold).mean()), temper(scores, gold)
-            return Trial(accuracy, loss, replace(choice, temperature=temperature, accuracy=accuracy, held_out=len(gold)))
-
-        trials = [try_out(choice) for choice in first_trials]
-        first = best_trial(trials)
-        trials += [try_out(replace(first, c=first.c * times)) for times in more_c]
-        best = replace(best_trial(trials), trials=len(trials))
-        say(best.sentence)
-        return best
-
-
-def best_trial(trials: Sequence[Trial[C]]) -> C:
-    return max(trials, key=lambda trial: (trial.accuracy, -trial.loss)).choice
+    def held_out_scores(self, choice: TfidfChoice, part: HeldOut) -> np.ndarray:
+        is_whole = len(part.fitted) == len(self.examples)
+        linear = self.fit_training(choice) if is_whole else self.fit(choice, part.fitted)
+        return linear.scores(self.features(choice)[part.predicted])
 
 
 def spread(rows: np.ndarray) -> np.ndarray:
@@ -217,13 +213,3 @@ def logistic_regression(features: "csr_matrix", targets: np.ndarray, c: float) -
     linear = LogisticRegression(C=c, **options).fit(features, targets)
     return linear.coef_[0], float(linear.intercept_[0])
 
-
-def temper(scores: np.ndarray, gold: np.ndarray) -> tuple[float, float]:
-    """The lowest negative log-likelihood of the labels, in nats, and the temperature that the scores are multiplied with for it."""
-    losses = []
-    for temperature in TEMPERATURES.tolist() if len(gold) >= MIN_TEMPERED else [1.0]:
-        tempered = scores * temperature
-        highest = tempered.max(1)
-        normalizers = highest + np.log(np.exp(tempered - highest[:, None]).sum(1))
-        losses.append((float((normalizers - tempered[np.arange(len(gold)), gold]).mean()), temperature))
-    return min(losses)

@@ -7,7 +7,6 @@ Which terms count, and how strongly the weights are regularised, is chosen by he
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -23,6 +22,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+    from stairs.tasks.linear_mixture import Mixture
     from stairs.tasks.tfidf_choice import TfidfChoice
 
 TERMS_FILE = "terms.json"
@@ -46,16 +46,17 @@ class TfidfClassifier(Classifier):
 
     @classmethod
     def train(
-        cls, examples: Sequence[LabelledText], tokenizer: Tokenizer, validation: Sequence[LabelledText] = (), choice: "TfidfChoice | None" = None
-    ) -> Self:
-        """`validation` chooses terms and regularisation, if `choice` does not say them; without both, folds of the examples do."""
-        from stairs.tasks.tfidf_choice import DEFAULT_CHOICE, FIRST_TRIALS, MORE_C, TermTable  # an answer needs none of it
+        cls, examples: Sequence[LabelledText], tokenizer: Tokenizer, validation: Sequence[LabelledText] = (),
+        mixture: "Mixture[TfidfChoice] | None" = None,
+    ) -> Self:  # fmt: skip
+        """`validation` chooses terms and regularisation, if `mixture` does not say them; without both, folds of the examples do."""
+        from stairs.tasks.tfidf_choice import DEFAULT_CHOICE, TRIALS, TermTable  # an answer needs none of it
 
-        table = TermTable(examples, labels_of(examples), tokenizer, validation, choice)
-        choice = choice or table.choose(FIRST_TRIALS, MORE_C, DEFAULT_CHOICE)
-        tfidf = table.tfidf(choice)
-        task = cls(tokenizer, table.labels, list(tfidf.terms), *(array.astype(np.float32) for array in (tfidf.idf, *table.fit_training(choice))))
-        task.choice = asdict(choice)
+        table = TermTable(examples, labels_of(examples), tokenizer, validation, mixture)
+        mixture = mixture or table.choose(TRIALS, DEFAULT_CHOICE)
+        tfidf = table.tfidf(mixture.widest)
+        task = cls(tokenizer, table.labels, list(tfidf.terms), *(array.astype(np.float32) for array in (tfidf.idf, *table.fit_mixture(mixture))))
+        task.choice = mixture.settings
         return task
 
     def text_features(self, texts: Sequence[str]) -> "csr_matrix":

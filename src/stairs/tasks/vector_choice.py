@@ -7,7 +7,8 @@ head, H d(w), one number for each label, for words, for words in a row and for t
     scores = H mean(text) + D tfidf(text) + b
 
 So the fit is convex, regularised, the same whatever the seed, and takes a tenth of a second. Words that no labelled text has keep the score that
-their vectors give them. Held-out examples choose: the mean alone, or terms beside it, and how long the mean is beside them, which have length 1.
+their vectors give them. Fits of the mean alone, and of terms of length 1 beside means of several lengths, are mixed by held-out examples
+(`linear_mixture.py`).
 
 Beside the mean of the words there may be the mean vector of an encoder, v(text) in the same way: then `mean` is one after the other.
 
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stairs.tasks.classifier import logistic_regression
+from stairs.tasks.linear_mixture import Mixture
 from stairs.tasks.task import Task
 from stairs.tasks.tfidf_choice import Linear, TermTable, TfidfChoice, fit_linear
 from stairs.tasks.vector_classifier import encoder_vectors
@@ -41,17 +43,17 @@ class VectorChoice(TfidfChoice):
     mean_length: float = 1.0  # of the mean word vector, on average
 
     @property
+    def reads(self) -> str:
+        return super().reads.replace("tfidf counts", "beside the mean word vector it counts") if self.words else "it reads the mean word vector alone"
+
+    @property
     def sentence(self) -> str:
-        if self.words:
-            return super().sentence.replace("tfidf counts", f"beside the mean word vector, of length {self.mean_length:g}, it counts")
-        why = f"best of {self.trials} trials, {self.accuracy:.4f} of {self.held_out:,} held-out examples right" if self.trials else "the default"
-        return f"it reads the mean word vector alone ({why})"
+        return f"{super().sentence}, the mean {f'of length {self.mean_length:g}' if self.words else 'alone'}"
 
 
 MEAN_ALONE = VectorChoice()
 TUNED = VectorChoice(words=2, characters=True, c=8.0, mean_length=0.5)
-FIRST_TRIALS = [MEAN_ALONE, TUNED, *(replace(TUNED, by_ratio=True, c=4.0, mean_length=length) for length in (0.25, 0.5, 1.0))]
-MORE_C = (1 / 4, 1 / 2, 2.0)  # times that of the best trial
+TRIALS = [MEAN_ALONE, TUNED, *(replace(TUNED, by_ratio=True, c=4.0, mean_length=length) for length in (0.25, 0.5, 1.0))]
 ABSENT = -100.0  # the score of a label that no example to fit on has
 
 
@@ -60,9 +62,9 @@ class VectorTable(TermTable):
 
     def __init__(
         self, examples: Sequence[LabelledText], labels: list[str], words: WordVectors, validation: Sequence[LabelledText],
-        choice: VectorChoice | None, encoder: Task | None = None,
+        mixture: Mixture[VectorChoice] | None, encoder: Task | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(examples, labels, words.tokenizer, validation, choice)
+        super().__init__(examples, labels, words.tokenizer, validation, mixture)
         texts = [example.text for example in (*examples, *self.validation)]
         parts = [words.vectors(texts), *([] if encoder is None else [encoder_vectors(encoder, texts)])]
         means, deviations = zip(*(mean_and_deviation(part[: len(examples)]) for part in parts), strict=True)
@@ -99,11 +101,17 @@ class VectorTable(TermTable):
             weight[present], bias[present] = logistic_regression(self.vectors[rows], labelled, 1 / choice.c)
         return Linear(weight, bias)
 
-    def split(self, linear: Linear, choice: TfidfChoice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def fit_parts(self, mixture: Mixture[VectorChoice]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The weights of the terms, those of the mean vectors as they are, and the bias."""
-        terms = int(self.columns(choice).sum()) if choice.words else 0
-        weight = linear.weight[:, terms:] * self.scale(choice) / self.deviation
-        return linear.weight[:, :terms], weight, linear.bias - weight @ self.mean
+        terms, width = int(self.columns(mixture.widest).sum()), self.vectors.shape[1]
+        term_weight, vector_weight, bias = np.zeros((len(self.labels), terms)), np.zeros((len(self.labels), width)), np.zeros(len(self.labels))
+        for choice, weight in zip(mixture.fits, mixture.weights, strict=True):
+            linear = self.fit_training(choice).times(weight)
+            vector_weight += linear.weight[:, -width:] * self.scale(choice) / self.deviation
+            bias += linear.bias
+            if choice.words:
+                term_weight += linear.weight[:, :-width]
+        return term_weight, vector_weight, bias - vector_weight @ self.mean
 
 
 def mean_and_deviation(features: np.ndarray) -> tuple[np.ndarray, float]:

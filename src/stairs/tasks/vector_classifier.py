@@ -4,14 +4,13 @@
 
 The vectors were learnt from plain text, so words that no labelled text has are understood by words they are similar to. The mean is that of
 `word_vectors.py`, in which frequent words count little. It is standardized first, since vectors come in any length; that scaling is folded into the
-weights that are stored. `vector_choice.py` says what D is, and how held-out examples choose whether there is any.
+weights that are stored. `vector_choice.py` says what D is, and what held-out examples choose.
 
 An encoder that reads whole texts can stand beside the words, as ELMo does beside GloVe in its paper: its mean vector of the text is read as well.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -30,6 +29,7 @@ from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from stairs.tasks.linear_mixture import Mixture
     from stairs.tasks.vector_choice import VectorChoice
 
 VECTORS_PREFIX = "words."  # before the names of the tensors of the word vectors
@@ -53,18 +53,18 @@ class VectorClassifier(Classifier):
     @classmethod
     def train(
         cls, examples: Sequence[LabelledText], words: WordVectors, validation: Sequence[LabelledText] = (),
-        choice: "VectorChoice | None" = None, encoder: Task | None = None,
+        mixture: "Mixture[VectorChoice] | None" = None, encoder: Task | None = None,
     ) -> Self:  # fmt: skip
-        """`validation` chooses what tuning changes, if `choice` does not say it; without both, folds of the examples do."""
-        from stairs.tasks.vector_choice import FIRST_TRIALS, MEAN_ALONE, MORE_C, VectorTable  # an answer needs none of it
+        """`validation` chooses what tuning changes, if `mixture` does not say it; without both, folds of the examples do."""
+        from stairs.tasks.vector_choice import MEAN_ALONE, TRIALS, VectorTable  # an answer needs none of it
 
-        table = VectorTable(examples, labels_of(examples), words, validation, choice, encoder)
-        choice = choice or table.choose(FIRST_TRIALS, MORE_C, MEAN_ALONE)
-        term_weight, weight, bias = (array.astype(np.float32) for array in table.split(table.fit_training(choice), choice))
+        table = VectorTable(examples, labels_of(examples), words, validation, mixture, encoder)
+        mixture = mixture or table.choose(TRIALS, MEAN_ALONE)
+        term_weight, weight, bias = (array.astype(np.float32) for array in table.fit_parts(mixture))
         task = cls(words, table.labels, weight, bias, encoder)
-        task.choice = asdict(choice)
-        if choice.words:
-            task.tfidf, task.term_weight = table.tfidf(choice), term_weight
+        task.choice = mixture.settings
+        if mixture.widest.words:
+            task.tfidf, task.term_weight = table.tfidf(mixture.widest), term_weight
         return task
 
     @property

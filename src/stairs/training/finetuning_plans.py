@@ -6,7 +6,7 @@ no time for one, by a head.
 
 An encoder with minutes of pretraining (`is_new`) is not one with days. Its token embeddings do not know yet which words matter, and those have to
 come from the labels: they learn faster than the rest (`NEW_TABLE_LR_SCALES`). With the next token as an auxiliary loss GPT takes three times as long
-for each update and does worse. The measurements are in docs/climb.md, "How the time is divided".
+for each update and does worse. The measurements are in docs/climb-measured.md.
 """
 
 import math
