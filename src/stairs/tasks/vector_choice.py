@@ -54,6 +54,7 @@ class VectorChoice(TfidfChoice):
 MEAN_ALONE = VectorChoice()
 TUNED = VectorChoice(words=2, characters=True, c=8.0, mean_length=0.5)
 TRIALS = [MEAN_ALONE, TUNED, *(replace(TUNED, by_ratio=True, c=4.0, mean_length=length) for length in (0.25, 0.5, 1.0))]
+ENCODER_LENGTH = 0.5  # of the mean vector of an encoder beside terms, times that of the words
 ABSENT = -100.0  # the score of a label that no example to fit on has
 
 
@@ -70,7 +71,8 @@ class VectorTable(TermTable):
         means, deviations = zip(*(mean_and_deviation(part[: len(examples)]) for part in parts), strict=True)
         widths = [part.shape[1] for part in parts]
         self.mean, self.deviation = np.concatenate(means), np.repeat(deviations, widths)
-        self.standard_length = np.repeat(np.sqrt(widths), widths)  # of standardized vectors: the root of their width
+        lengths = np.sqrt(widths) / [1.0, ENCODER_LENGTH][: len(parts)]  # standardized vectors are as long as the root of their width
+        self.standard_length = np.repeat(lengths, widths)
         self.vectors = (np.concatenate(parts, 1) - self.mean) / self.deviation.astype(np.float32)
         self.known_matrices: dict[VectorChoice, csr_matrix] = {}
 
