@@ -5,11 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from stairs.tasks.parts.tfidf import TermKinds, Tfidf, character_terms, word_terms
+from stairs.tasks.parts.tfidf import TermKinds, Tfidf, character_terms, joint_terms, word_terms
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
-TEXTS = ["the cat sat on the mat .", "the dog , the dog , the dog !", "", "狗 在 山 上 , the cat", "x", "a cat and a dog and a mat and a cat"]
-NEW = ["the mat and the cat , the cat", "", "nothing known here", "狗 cat 狗 cat", "😀 dog !"]
+TEXTS = [
+    "the cat sat on the mat .", "the dog , the dog , the dog !", "", "狗 在 山 上 , the cat", "大学生不喜欢大学", "x",
+    "a cat and a dog and a mat and a cat",
+]  # fmt: skip
+NEW = ["the mat and the cat , the cat", "", "nothing known here", "狗 cat 狗 cat", "生不 , 在山 上", "😀 dog !"]
 
 
 def words_of(texts):
@@ -51,7 +54,8 @@ def test_words_in_a_row_and_characters_are_a_union_of_two_of_scikit_learns(repea
     tokenizer, texts, new = words_of(TEXTS), TEXTS * repeat, NEW * repeat
 
     def characters(given):
-        return list(itertools.chain.from_iterable(map(character_terms, tokenizer.words(given))))
+        words = tokenizer.words(given)
+        return [*itertools.chain.from_iterable(map(character_terms, words)), *joint_terms(words)]
 
     union = FeatureUnion([
         ("characters", text.TfidfVectorizer(analyzer=characters, sublinear_tf=True)),
@@ -76,3 +80,8 @@ def test_terms_that_too_few_texts_have_are_dropped_but_for_single_words():
 def test_characters_tell_where_a_word_begins_and_ends_and_chinese_words_have_single_ones():
     assert character_terms("cat") == ["\t ca", "\tcat", "\tat ", "\t cat", "\tcat ", "\t cat "]
     assert character_terms("大学生") == ["\t大", "\t学", "\t生", "\t大学", "\t学生"]
+
+
+def test_a_pair_of_characters_may_stand_across_two_chinese_words():
+    assert joint_terms(["大学生", "不", "喜欢", "dog", "山", "!"]) == ["\t生不", "\t不喜"]
+    assert joint_terms(["山"]) == joint_terms([]) == []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stairs.inspection.reasons import explain
+from stairs.inspection.reasons import explain, tfidf_weights
 from stairs.tasks.classifier import word_tokenizer
 from stairs.tasks.linear_mixture import Mixture, mix, temper
 from stairs.tasks.tfidf_choice import TfidfChoice
@@ -74,6 +74,17 @@ def test_reasons_add_up_to_the_scores_of_the_labels():
     assert {"bread", "breads"} <= {own["word"] for own in reasons["food"]}, "a new word counts by its characters"
     total = {label: sum(own["weight"] for own in words) + task.bias[task.labels.index(label)] for label, words in reasons.items()}
     assert total["food"] - total["weather"] == pytest.approx(scores[0] - scores[1], abs=0.1)  # reasons below 0.005 are not listed
+
+
+def test_reasons_add_up_in_chinese_where_characters_stand_across_two_words():
+    label_of = {"好吃": "good", "不错": "good", "难吃": "bad", "糟糕": "bad"}
+    data = [LabelledText(f"这家{thing}很{word}", label) for thing in ("酒店", "餐厅", "书店") for word, label in label_of.items()] * 5
+    task, text = train(data, choice=TfidfChoice(words=2, characters=True)), "这家酒店不错，很好吃"
+    assert "\t店很" in task.terms, "the last character of a word and the first of the next one"
+    words, added = tfidf_weights(task, text)
+    scores = task.tfidf.features([text]).times(task.weight)[0]
+    np.testing.assert_allclose(added.sum(0), scores - scores.mean(), atol=1e-6)
+    assert {"酒店", "很"} <= set(words) and not any(word.startswith("\t") for word in words)
 
 
 def test_the_temperature_is_the_one_that_makes_the_labels_most_probable():

@@ -1,20 +1,22 @@
 """Why a text has its label: the words that spoke for each label and against it.
 
 TF-IDF is a linear model, so its reasons are exact: the score of a label is its bias and the sum of its weight times the TF-IDF of each term: words,
-words in a row, and the characters within a word, which are added to the word. The mean over the labels is taken off, since it changes no probability.
+words in a row, and characters, which are added to the word that they stand in, or shared by the two that they stand across. The mean over the labels
+is taken off, since it changes no probability.
 Of every other classifier, each word is left out once, as in the picture `reasons` (`labels.py`): its reason for a label is by how much the log-odds
 of the label fall.
 """
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
 from stairs.errors import Unsupported
 from stairs.tasks.classifier import Classifier
-from stairs.tasks.parts.tfidf import character_terms
+from stairs.tasks.parts.tfidf import character_terms, joint_terms
 from stairs.tasks.task import Task
 from stairs.tasks.tfidf_classifier import TfidfClassifier
 
@@ -68,15 +70,15 @@ def tfidf_weights(task: TfidfClassifier, text: str) -> tuple[list[str], np.ndarr
     added = task.weight[:, features.columns].T * features.values[:, None]
     of_terms = dict(zip(features.columns.tolist(), added - added.mean(1, keepdims=True), strict=True))
     reasons = {task.terms[column]: weights for column, weights in of_terms.items() if column >= task.tfidf.first_word}
-    words = Counter(task.tokenizer.words(text) if task.tfidf.first_word else [])
-    ngrams = {word: [column for term in character_terms(word) if (column := task.tfidf.columns.get(term)) is not None] for word in words}
+    words = task.tokenizer.words(text) if task.tfidf.first_word else []
+    holders = [(word, term) for word in words for term in character_terms(word)]
+    holders += [(word, term) for pair in pairwise(words) for term in joint_terms(pair) for word in pair]
+    shares = Counter((word, column) for word, term in holders if (column := task.tfidf.columns.get(term)) is not None)
     occurrences: Counter[int] = Counter()
-    for word, count in words.items():
-        occurrences.update({column: count * own for column, own in Counter(ngrams[word]).items()})
-    for word, count in words.items():
-        shared = [of_terms[column] * count / occurrences[column] for column in ngrams[word]]
-        if shared:
-            reasons[word] = reasons.get(word, 0) + np.sum(shared, 0)
+    for (_, column), count in shares.items():
+        occurrences[column] += count
+    for (word, column), count in shares.items():
+        reasons[word] = reasons.get(word, 0) + of_terms[column] * count / occurrences[column]
     return list(reasons), np.array(list(reasons.values())).reshape(len(reasons), len(task.labels))
 
 

@@ -105,7 +105,12 @@ TFIDF_WITH_CHARACTERS = '''def @NAME@(words):
     """W tfidf + b: a term is a word, up to @ORDER@ words in a row, or some characters of a word, marked by a tab; tfidf = (1 + ln count) idf,
     where words and characters are each scaled to length 1."""
     terms = [" ".join(words[i : i + size]) for size in range(1, @ORDER@ + 1) for i in range(len(words) - size + 1)]
-    return scaled_scores(terms) + scaled_scores(term for word in words for term in character_terms(word)) + BIAS
+    return scaled_scores(terms) + scaled_scores([term for word in words for term in character_terms(word)] + joint_terms(words)) + BIAS
+
+
+def joint_terms(words):
+    """The last character of a Chinese word and the first of the next one."""
+    return ["\\t" + a[-1] + b[0] for a, b in zip(words, words[1:]) if HAN.search(a[-1]) and HAN.search(b[0])]
 
 
 def character_terms(word):

@@ -1,7 +1,7 @@
 """The terms of training texts, and how often each text has them: counted by numbers, so that only terms that are kept are ever spelled.
 
 Words in a row are numbered by the number of all but the last and that of the last, and those that too few texts have are dropped before a word is
-added to them. The counts of characters are those of words times the n-grams of each word.
+added to them. The counts of characters are those of words times the n-grams of each word, and those of pairs across two Chinese words.
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stairs.tasks.parts.tfidf import CHARACTERS, SparseRows, TermKinds, character_terms
+from stairs.tasks.parts.tfidf import CHARACTERS, CODE_BITS, SparseRows, TermKinds, character_terms, edges_of, join_edges
 from stairs.text.tokenizers.spaced_chunks import SpacedChunks, has_spaced_chunks
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
@@ -20,7 +20,8 @@ def count_terms(tokenizer: Tokenizer, texts: Sequence[str], kinds: TermKinds) ->
     counts = [SparseRows.count_entries(rows, words, (len(texts), len(spellings)))]
     terms = [list(spellings)]
     if kinds.characters:
-        grams, ngrams = count_characters(spellings, counts[0], kinds.min_texts)
+        joints = join_edges(np.array([edges_of(word) for word in spellings], np.int64)[words], rows)
+        grams, ngrams = count_characters(spellings, counts[0], joints, kinds.min_texts)
         terms.append(grams)
         counts.append(ngrams)
     before, spelled, row = words, spellings, rows
@@ -55,17 +56,22 @@ def number_words(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[np.ndarray
     return words, np.repeat(np.arange(len(texts)), lengths), list(numbers)
 
 
-def count_characters(spellings: Sequence[str], words: SparseRows, min_texts: int) -> tuple[list[str], SparseRows]:
-    """The n-grams of characters that enough texts have, and how often each text has them."""
+def count_characters(
+    spellings: Sequence[str], words: SparseRows, joints: tuple[np.ndarray, np.ndarray], min_texts: int
+) -> tuple[list[str], SparseRows]:
+    """The n-grams of characters that enough texts have, and how often each text has them. `joints` are the rows and codes of pairs across words."""
     from scipy.sparse import csr_matrix
 
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     own = [[numbers[term] for term in character_terms(word)] for word in spellings]
+    joint_rows, (codes, joint_numbers) = joints[0], np.unique(joints[1], return_inverse=True)
+    pairs = [numbers[f"{CHARACTERS}{chr(code >> CODE_BITS)}{chr(code & ((1 << CODE_BITS) - 1))}"] for code in codes.tolist()]
     starts = np.concatenate([[0], np.cumsum([len(ngrams) for ngrams in own])])
     columns = np.array([ngram for ngrams in own for ngram in ngrams], np.int64)
     of_words = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(spellings), len(numbers)))
-    counts = (words.matrix() @ of_words).tocsr()
+    across = csr_matrix((np.ones(len(joint_rows)), (joint_rows, np.array(pairs, np.int64)[joint_numbers])), shape=(words.shape[0], len(numbers)))
+    counts = (words.matrix() @ of_words + across).tocsr()
     counts.sum_duplicates()
     counted = SparseRows(np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)), counts.indices.astype(np.int64), counts.data, counts.shape)
     has_texts = np.bincount(counted.columns, minlength=len(numbers)) >= min_texts

@@ -4,7 +4,8 @@
     tfidf(t, text) = (1 + ln n(t, text)) idf(t)                        each text scaled to length 1
     idf(t)         = 1 + ln((1 + texts) / (1 + texts with t))          terms of no training text count nothing
 
-With n-grams of characters, words and characters are each scaled to length 1. The same numbers, but for the last bit of a length, as those of
+With n-grams of characters, words and characters are each scaled to length 1. In Chinese a pair of characters may also be the last of a word and the
+first of the next one, since nobody agrees on where words end. The same numbers, but for the last bit of a length, as those of
 scikit-learn's TfidfVectorizer with sublinear_tf, and of a FeatureUnion of two: tests/tasks/test_tfidf.py.
 """
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 CHARACTERS = "\t"  # begins each n-gram of characters among the terms; no word has white space
 NGRAM_SIZES, HAN_SIZES = (3, 4, 5), (1, 2)  # in characters: of a word with the spaces around it, and of a Chinese word without
+CODE_BITS = 32  # of a character
 
 
 class TermKinds(NamedTuple):
@@ -108,7 +110,7 @@ class Tfidf:
         return count_rows((self.terms_of(self.tokenizer.words(text)) for text in texts), self.columns.get, len(self.terms))
 
     def terms_of(self, words: list[str]) -> list[str]:
-        characters = [term for word in words for term in character_terms(word)] if self.first_word else []
+        characters = [*itertools.chain.from_iterable(map(character_terms, words)), *joint_terms(words)] if self.first_word else []
         return characters + word_terms(words, self.order)
 
     def count_many(self, texts: Sequence[str]) -> SparseRows:
@@ -128,6 +130,12 @@ class Tfidf:
         if self.first_word:
             characters, lengths = self.character_columns.number_texts(texts)
             entries.append((np.repeat(np.arange(len(texts)), lengths), characters))
+            codes, columns = self.joints
+            if len(codes):
+                joint_rows, joints = join_edges(self.word_edges.number_texts(texts)[0], rows)
+                found = np.minimum(np.searchsorted(codes, joints), len(codes) - 1)
+                is_term = codes[found] == joints
+                entries.append((joint_rows[is_term], columns[found[is_term]]))
         every_row, every_column = map(np.concatenate, zip(*entries, strict=True))
         return SparseRows.count_entries(every_row, every_column, (len(texts), len(self.terms)))
 
@@ -145,6 +153,18 @@ class Tfidf:
             return [self.columns[term] for term in terms if term in self.columns]
 
         return SpacedChunks(number)
+
+    @cached_property
+    def word_edges(self) -> SpacedChunks:
+        """The edges of each word of a chunk."""
+        return SpacedChunks(lambda chunk: [edges_of(word) for word in self.tokenizer.words(chunk)])
+
+    @cached_property
+    def joints(self) -> tuple[np.ndarray, np.ndarray]:
+        """The codes of the pairs of Chinese characters that are terms, sorted, and the column of each."""
+        pairs = [(term, column) for column, term in enumerate(self.terms[: self.first_word]) if len(term) == len(CHARACTERS) + 2]
+        codes = sorted((ord(term[-2]) << CODE_BITS | ord(term[-1]), column) for term, column in pairs if has_han(term[-2]) and has_han(term[-1]))
+        return np.array([code for code, _ in codes], np.int64), np.array([column for _, column in codes], np.int64)
 
     @cached_property
     def longer_terms(self) -> tuple[np.ndarray, np.ndarray]:
@@ -190,6 +210,24 @@ def character_terms(word: str) -> list[str]:
     """The n-grams of characters of a word: of a Chinese one its characters and pairs of them, of others those that tell where it begins and ends."""
     sizes, spelling = (HAN_SIZES, word) if has_han(word) else (NGRAM_SIZES, f" {word} ")
     return [CHARACTERS + spelling[start : start + size] for size in sizes for start in range(len(spelling) - size + 1)]
+
+
+def joint_terms(words: Sequence[str]) -> list[str]:
+    """Of each two words in a row, the last character of the first and the first of the second, if both are Chinese."""
+    return [f"{CHARACTERS}{a[-1]}{b[0]}" for a, b in itertools.pairwise(words) if has_han(a[-1]) and has_han(b[0])]
+
+
+def edges_of(word: str) -> int:
+    """The first and the last character of a word, in one number; 0 for one that is not Chinese."""
+    first, last = (ord(character) if has_han(character) else 0 for character in (word[0], word[-1]))
+    return first << CODE_BITS | last
+
+
+def join_edges(edges: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What `joint_terms` gives, by numbers: of the edges of words and the row of each, the rows and the codes of the pairs."""
+    last, first = edges[:-1] & ((1 << CODE_BITS) - 1), edges[1:] >> CODE_BITS
+    is_joint = (last > 0) & (first > 0) & (rows[:-1] == rows[1:])
+    return rows[1:][is_joint], (last << CODE_BITS | first)[is_joint]
 
 
 def count_rows(texts: Iterable[list[str]], number: Callable[[str], int | None], columns: int) -> SparseRows:
