@@ -7,7 +7,7 @@ import pytest
 from stairs import climb_job
 from stairs.climb_job import ClimbJob
 from stairs.comparison.models import models_for
-from stairs.comparison.runner import models_within, seconds_needed
+from stairs.comparison.time_shares import models_within, seconds_needed
 from stairs.errors import BadInput
 from stairs.formats import weight_packages
 from stairs.formats.packages import read_vectors
