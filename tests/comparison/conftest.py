@@ -2,7 +2,7 @@
 
 import pytest
 
-from stairs.comparison import runner
+from stairs.comparison import other_encoders, runner  # noqa: F401  # the first, if a test imported it late, would keep what that test replaced
 from stairs.comparison.experiment import Experiment
 from stairs.models.settings import DEFAULT_TOKENIZER, SIZES
 from stairs.text.comparison_data import split_examples
