@@ -128,3 +128,10 @@ def test_a_mixture_is_the_sum_of_its_fits(tmp_path):
     np.testing.assert_allclose(scores[0], 0.75 * scores[1] + 0.5 * scores[2], atol=1e-5)
     fit_once(tmp_path / "run", {"task": "classify"}, lambda: both, lambda task: {})
     assert Mixture.from_settings(load(tmp_path / "run").choice, TfidfChoice) == Mixture(tuple(fits), (0.75, 0.5))
+
+
+def test_labels_that_nothing_tells_still_give_a_mixture():
+    gold = np.random.default_rng(1).integers(0, 3, 2000)
+    wrong = [3.0 * np.eye(3)[(gold + 1) % 3] + own for own in noisy_scores(gold, (0.0, 0.0))]
+    mixture = mix([TfidfChoice(), TfidfChoice(c=1.0)], wrong, gold)
+    assert len(mixture.fits) == 2 and all(weight > 0 for weight in mixture.weights) and mixture.accuracy < 0.2

@@ -105,6 +105,7 @@ def mixture_weights(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
 
     start = np.full(len(scores), equal)
     weights: np.ndarray = minimize(loss_and_gradient, start, jac=True, bounds=[(0, None)] * len(scores), method="L-BFGS-B").x
+    weights = weights if weights.any() else start  # of fits that know nothing of the labels, a mixture is still wanted
     kept: np.ndarray = np.where(weights >= MIN_SHARE * weights.sum(), weights, 0.0) * temperatures
     return kept
 
